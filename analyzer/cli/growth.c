@@ -46,7 +46,6 @@ static struct hawk_error *answer(struct hawk_session *session)
 		.pointers = &session->report,
 		.list = &list,
 		.filtered = hawk_settings_choose_blocks(settings),
-		.only = settings->by ? (enum hawk_growth_verdict)settings->by : HAWK_GROWTH_UNCLEAR,
 	};
 	struct hawk_selection selection = {0};
 	struct hawk_error *err = hawk_session_reach_report(session, false);
@@ -66,8 +65,11 @@ static struct hawk_error *answer(struct hawk_session *session)
 	growth.retained = retained;
 	if (!err)
 		err = hawk_session_list_sites(session, &list);
-	if (!err)
+	if (!err) {
+		hawk_site_ages_choose(&session->graph, ages, growth.filtered,
+				      (enum hawk_growth_verdict)settings->by, &list);
 		print(session, &growth);
+	}
 	hawk_site_list_deinit(&list);
 	return err;
 }

@@ -14,70 +14,18 @@
 
 enum { DEFAULT_TOP = 20, NUMBER_COLUMNS = 40 };
 
-/** The functions of a stack; scopes are no group of this kind. `frames` has room for all lines. */
-static size_t convert(const struct hawk_stack *stack, struct hawk_group_frame *frames)
-{
-	size_t telling = hawk_stack_telling_line(stack), count = 0;
-
-	for (size_t i = 0; i < stack->count; i++) {
-		const struct hawk_stack_line *line = &stack->lines[i];
-
-		if (line->kind == HAWK_LINE_FUNCTION)
-			frames[count++] = (struct hawk_group_frame){
-				.function = line->name.function,
-				.file = line->name.file,
-				.module = line->has_module ? line->module.path : NULL,
-				.plumbing = i < telling,
-			};
-	}
-	return count;
-}
-
-static struct hawk_error *add_site(const struct hawk_report *report, uint32_t index,
-				   struct hawk_stack *stack, struct hawk_groups *groups)
-{
-	const struct hawk_site *site = &report->heap->sites[index];
-	struct hawk_group_counts counts = {
-		.sites = 1,
-		.inuse_objects = site->inuse_objects,
-		.inuse_bytes = site->inuse_bytes,
-		.alloc_objects = site->alloc_objects,
-		.alloc_bytes = site->alloc_bytes,
-	};
-	CLEANUP(free_ptr) struct hawk_group_frame *frames = NULL;
-
-	hawk_stack_of_trace(report->symbols, report->heap->table, site->trace, stack);
-	frames = calloc(stack->count + 1, sizeof(*frames));
-	if (!frames)
-		return &hawk_enomem;
-	return hawk_groups_add(groups, frames, convert(stack, frames), &counts);
-}
-
 /** Every chosen site, folded; the groups in their order. */
 static struct hawk_error *make_groups(const struct hawk_report *report, struct hawk_groups **ret,
 				      const struct hawk_group **sorted, size_t *count)
 {
-	static const enum hawk_group_sort sorts[] = {
-		[HAWK_SITE_SORT_SIZE] = HAWK_GROUP_SORT_SIZE,
-		[HAWK_SITE_SORT_COUNT] = HAWK_GROUP_SORT_COUNT,
-		[HAWK_SITE_SORT_TOTAL] = HAWK_GROUP_SORT_TOTAL,
-	};
-	struct hawk_stack stack = {0};
-	struct hawk_groups *groups;
-	struct hawk_error *err = hawk_groups_create(report->by, &groups);
+	struct hawk_error *err =
+		hawk_groups_of_sites(report->heap, report->symbols, report->list, report->by, ret);
 
 	if (err)
 		return err;
-	for (size_t i = 0; i < report->list->count && !err; i++)
-		err = add_site(report, report->list->sites[i], &stack, groups);
-	hawk_stack_deinit(&stack);
-	if (!err)
-		err = hawk_groups_sorted(groups, sorts[report->sort], report->by_cum, sorted,
-					 count);
+	err = hawk_groups_sorted(*ret, report->sort, report->by_cum, sorted, count);
 	if (err)
-		hawk_groups_destroy(groups);
-	else
-		*ret = groups;
+		hawk_groups_destroy(*ret);
 	return err;
 }
 

@@ -175,27 +175,6 @@ void hawk_growth_bar(const struct hawk_growth_facts *facts, char bar[HAWK_AGE_BI
 	}
 }
 
-/** Keeps sites with blocks, and with the verdict that was asked for; the largest first. */
-static size_t choose(const struct hawk_growth_report *report)
-{
-	const struct hawk_graph *graph = report->pointers->graph;
-	struct hawk_site_list *list = report->list;
-	size_t kept = 0;
-
-	hawk_site_list_sort(list, graph->heap, HAWK_SITE_SORT_SIZE);
-	for (size_t i = 0; i < list->count; i++) {
-		const struct hawk_site_ages *ages = &report->ages[list->sites[i]];
-		struct hawk_growth_facts facts =
-			hawk_site_ages_facts(graph, list->sites[i], ages, report->filtered);
-
-		if (ages->objects &&
-		    (!report->only || hawk_growth_judge(&facts).verdict == report->only))
-			list->sites[kept++] = list->sites[i];
-	}
-	list->count = kept;
-	return kept;
-}
-
 /** What is known of the end of its life, where it is not that of the last allocations. */
 static void append_life(const struct hawk_growth_report *report, struct hawk_text *text)
 {
@@ -276,7 +255,7 @@ void hawk_report_growth(const struct hawk_growth_report *report, const struct ha
 {
 	const struct hawk_pointer_report *pointers = report->pointers;
 	const struct hawk_heap *heap = pointers->heap;
-	size_t count = choose(report);
+	size_t count = report->list->count;
 	size_t end = hawk_report_limit(pointers, DEFAULT_TOP, count, screen->full);
 	const uint32_t *sites = report->list->sites;
 	CLEANUP(site_stacks)
@@ -386,7 +365,7 @@ static void put_json_life(const struct hawk_life *life, struct hawk_json *json)
 void hawk_report_growth_json(const struct hawk_growth_report *report, struct hawk_json *json)
 {
 	const struct hawk_heap *heap = report->pointers->heap;
-	size_t end = hawk_report_limit(report->pointers, 0, choose(report), true);
+	size_t end = hawk_report_limit(report->pointers, 0, report->list->count, true);
 
 	hawk_json_put_seconds(json, "life_seconds", hawk_site_ages_life_seconds(heap));
 	put_json_life(&heap->life, json);

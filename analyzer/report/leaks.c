@@ -218,10 +218,8 @@ static void put_kind(const struct hawk_leaks_report *report, const struct hawk_s
 		     struct hawk_site_stacks *stacks, size_t *at, size_t end)
 {
 	enum hawk_reach_kind kind = report->selection->records[*at]->kind;
-	size_t all = 0;
+	size_t all = report->selection->kind_counts[kind];
 
-	for (size_t i = 0; i < report->selection->count; i++)
-		all += report->selection->records[i]->kind == kind;
 	hawk_screen_heading(screen, "%c%s: %s loss record%s", kind_names[kind][0] - 32,
 			    kind_names[kind] + 1, hawk_quantity_count(all).text,
 			    all == 1 ? "" : "s");

@@ -17,14 +17,8 @@ enum { DEFAULT_TOP = 20, NUMBER_COLUMNS = 56 };
 static struct hawk_error *make_groups(const struct hawk_report *report,
 				      struct hawk_scope_group **ret, size_t *count)
 {
-	static const enum hawk_group_sort sorts[] = {
-		[HAWK_SITE_SORT_SIZE] = HAWK_GROUP_SORT_SIZE,
-		[HAWK_SITE_SORT_COUNT] = HAWK_GROUP_SORT_COUNT,
-		[HAWK_SITE_SORT_TOTAL] = HAWK_GROUP_SORT_TOTAL,
-	};
-
 	return hawk_scope_groups_make(report->heap, report->list->sites, report->list->count,
-				      sorts[report->sort], ret, count);
+				      report->sort, ret, count);
 }
 
 static struct hawk_quantity size_text(const struct hawk_screen *screen, uint64_t bytes)

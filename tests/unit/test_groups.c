@@ -55,7 +55,7 @@ static const struct hawk_group *find(const char *name)
 	const struct hawk_group *sorted;
 	size_t count;
 
-	assert_null(hawk_groups_sorted(groups, HAWK_GROUP_SORT_SIZE, false, &sorted, &count));
+	assert_null(hawk_groups_sorted(groups, HAWK_SITE_SORT_SIZE, false, &sorted, &count));
 	for (size_t i = 0; i < count; i++)
 		if (name ? sorted[i].name && !strcmp(sorted[i].name, name) : !sorted[i].name)
 			return &sorted[i];
@@ -130,7 +130,7 @@ GROUPS_TEST(equal_names_in_two_modules_are_two_functions)
 	create(HAWK_GROUP_BY_FUNCTION);
 	add(3, 1, &LEAF);
 	add(4, 1, &other);
-	assert_null(hawk_groups_sorted(groups, HAWK_GROUP_SORT_SIZE, false, &sorted, &count));
+	assert_null(hawk_groups_sorted(groups, HAWK_SITE_SORT_SIZE, false, &sorted, &count));
 	assert_int_equal(count, 2);
 	assert_string_equal(sorted[0].module, "plugin.so");
 }
@@ -144,15 +144,15 @@ GROUPS_TEST(each_order_puts_its_largest_first)
 	add(10, 2, (struct hawk_group_frame[]){LEAF, MAIN});
 	add(20, 2, (struct hawk_group_frame[]){LOOP, MAIN});
 	add(1, 1, &PLUGIN);
-	assert_null(hawk_groups_sorted(groups, HAWK_GROUP_SORT_SIZE, false, &sorted, &count));
+	assert_null(hawk_groups_sorted(groups, HAWK_SITE_SORT_SIZE, false, &sorted, &count));
 	assert_int_equal(count, 4);
 	assert_string_equal(sorted[0].name, "loop");
-	assert_null(hawk_groups_sorted(groups, HAWK_GROUP_SORT_SIZE, true, &sorted, &count));
+	assert_null(hawk_groups_sorted(groups, HAWK_SITE_SORT_SIZE, true, &sorted, &count));
 	assert_string_equal(sorted[0].name, "main");
-	assert_null(hawk_groups_sorted(groups, HAWK_GROUP_SORT_TOTAL, false, &sorted, &count));
+	assert_null(hawk_groups_sorted(groups, HAWK_SITE_SORT_TOTAL, false, &sorted, &count));
 	assert_string_equal(sorted[0].module, "plugin.so");
 	/* Equal counts: the larger cum first, then by name. */
-	assert_null(hawk_groups_sorted(groups, HAWK_GROUP_SORT_COUNT, true, &sorted, &count));
+	assert_null(hawk_groups_sorted(groups, HAWK_SITE_SORT_COUNT, true, &sorted, &count));
 	assert_string_equal(sorted[0].name, "main");
 	assert_string_equal(sorted[1].name, "leaf");
 	assert_string_equal(sorted[2].name, "loop");
@@ -171,7 +171,7 @@ GROUPS_TEST(thousands_of_groups_keep_their_sums)
 			snprintf(names[i], sizeof(names[i]), "f%zu", i);
 			add(i, 1, &(struct hawk_group_frame){.function = names[i]});
 		}
-	assert_null(hawk_groups_sorted(groups, HAWK_GROUP_SORT_SIZE, false, &sorted, &count));
+	assert_null(hawk_groups_sorted(groups, HAWK_SITE_SORT_SIZE, false, &sorted, &count));
 	assert_int_equal(count, COUNT);
 	for (size_t i = 0; i < COUNT; i++)
 		assert_int_equal(sorted[i].flat.inuse_bytes, 2 * (COUNT - 1 - i));

@@ -228,7 +228,7 @@ TABLE_LABELS_TEST(groups_hold_what_lies_inside_of_them)
 
 	open_heap(world);
 	heap.table = table;
-	assert_null(hawk_scope_groups_make(&heap, (uint32_t[]){0, 1, 2}, 3, HAWK_GROUP_SORT_SIZE,
+	assert_null(hawk_scope_groups_make(&heap, (uint32_t[]){0, 1, 2}, 3, HAWK_SITE_SORT_SIZE,
 					   &groups, &count));
 	assert_int_equal(count, 4);
 	assert_int_equal(groups[0].label, 0);

@@ -205,10 +205,12 @@ struct hawk_error *hawk_leak_selection_make(const struct hawk_heap *heap,
 		err = find_suppression(heap, symbols, suppressions, record, &stack, &suppression);
 		if (err)
 			break;
-		if (suppression)
+		if (suppression) {
 			suppress(record, suppression, ret);
-		else if (kinds >> record->kind & 1)
+		} else if (kinds >> record->kind & 1) {
 			ret->records[ret->count++] = record;
+			ret->kind_counts[record->kind]++;
+		}
 	}
 	hawk_stack_deinit(&stack);
 	return err;

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "hawk/base/cleanup.h"
+
 struct entry {
 	struct hawk_group group;
 	uint64_t stack; /* number of the last stack counted in cum */
@@ -180,26 +182,86 @@ struct hawk_error *hawk_groups_add(struct hawk_groups *groups,
 	return NULL;
 }
 
+/** The functions of a stack; scopes are no group of this kind. `frames` has room for all lines. */
+static size_t convert(const struct hawk_stack *stack, struct hawk_group_frame *frames)
+{
+	size_t telling = hawk_stack_telling_line(stack), count = 0;
+
+	for (size_t i = 0; i < stack->count; i++) {
+		const struct hawk_stack_line *line = &stack->lines[i];
+
+		if (line->kind == HAWK_LINE_FUNCTION)
+			frames[count++] = (struct hawk_group_frame){
+				.function = line->name.function,
+				.file = line->name.file,
+				.module = line->has_module ? line->module.path : NULL,
+				.plumbing = i < telling,
+			};
+	}
+	return count;
+}
+
+static struct hawk_error *add_site(const struct hawk_heap *heap, struct hawk_symbols *symbols,
+				   uint32_t index, struct hawk_stack *stack,
+				   struct hawk_groups *groups)
+{
+	const struct hawk_site *site = &heap->sites[index];
+	struct hawk_group_counts counts = {
+		.sites = 1,
+		.inuse_objects = site->inuse_objects,
+		.inuse_bytes = site->inuse_bytes,
+		.alloc_objects = site->alloc_objects,
+		.alloc_bytes = site->alloc_bytes,
+	};
+	CLEANUP(free_ptr) struct hawk_group_frame *frames = NULL;
+
+	hawk_stack_of_trace(symbols, heap->table, site->trace, stack);
+	frames = calloc(stack->count + 1, sizeof(*frames));
+	if (!frames)
+		return &hawk_enomem;
+	return hawk_groups_add(groups, frames, convert(stack, frames), &counts);
+}
+
+struct hawk_error *hawk_groups_of_sites(const struct hawk_heap *heap, struct hawk_symbols *symbols,
+					const struct hawk_site_list *list, enum hawk_group_by by,
+					struct hawk_groups **ret)
+{
+	struct hawk_stack stack = {0};
+	struct hawk_groups *groups;
+	struct hawk_error *err = hawk_groups_create(by, &groups);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < list->count && !err; i++)
+		err = add_site(heap, symbols, list->sites[i], &stack, groups);
+	hawk_stack_deinit(&stack);
+	if (err)
+		hawk_groups_destroy(groups);
+	else
+		*ret = groups;
+	return err;
+}
+
 struct order {
-	enum hawk_group_sort sort;
+	enum hawk_site_sort sort;
 	bool by_cum;
 };
 
-uint64_t hawk_group_counts_key(const struct hawk_group_counts *counts, enum hawk_group_sort sort)
+uint64_t hawk_group_counts_key(const struct hawk_group_counts *counts, enum hawk_site_sort sort)
 {
 	switch (sort) {
-	case HAWK_GROUP_SORT_COUNT:
+	case HAWK_SITE_SORT_COUNT:
 		return counts->inuse_objects;
-	case HAWK_GROUP_SORT_TOTAL:
+	case HAWK_SITE_SORT_TOTAL:
 		return counts->alloc_bytes;
-	case HAWK_GROUP_SORT_SIZE:
+	case HAWK_SITE_SORT_SIZE:
 		break;
 	}
 	return counts->inuse_bytes;
 }
 
 static int compare_keys(const struct hawk_group_counts *a, const struct hawk_group_counts *b,
-			enum hawk_group_sort sort)
+			enum hawk_site_sort sort)
 {
 	uint64_t key_a = hawk_group_counts_key(a, sort);
 	uint64_t key_b = hawk_group_counts_key(b, sort);
@@ -232,7 +294,7 @@ static int compare_groups(const void *left, const void *right, void *context)
 	return first ? first : compare_names(a->module, b->module);
 }
 
-struct hawk_error *hawk_groups_sorted(struct hawk_groups *groups, enum hawk_group_sort sort,
+struct hawk_error *hawk_groups_sorted(struct hawk_groups *groups, enum hawk_site_sort sort,
 				      bool by_cum, const struct hawk_group **ret, size_t *count)
 {
 	struct order order = {sort, by_cum};

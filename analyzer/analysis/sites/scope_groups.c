@@ -29,8 +29,8 @@ static int compare_groups(const void *left, const void *right, void *context)
 {
 	const struct hawk_scope_group *a = left;
 	const struct hawk_scope_group *b = right;
-	uint64_t key_a = hawk_group_counts_key(&a->counts, *(const enum hawk_group_sort *)context);
-	uint64_t key_b = hawk_group_counts_key(&b->counts, *(const enum hawk_group_sort *)context);
+	uint64_t key_a = hawk_group_counts_key(&a->counts, *(const enum hawk_site_sort *)context);
+	uint64_t key_b = hawk_group_counts_key(&b->counts, *(const enum hawk_site_sort *)context);
 
 	if (key_a != key_b)
 		return key_a > key_b ? -1 : 1;
@@ -66,7 +66,7 @@ static size_t finish(const struct hawk_table *table, struct hawk_scope_group *gr
 }
 
 struct hawk_error *hawk_scope_groups_make(const struct hawk_heap *heap, const uint32_t *sites,
-					  size_t site_count, enum hawk_group_sort sort,
+					  size_t site_count, enum hawk_site_sort sort,
 					  struct hawk_scope_group **ret, size_t *count)
 {
 	uint32_t label_count = hawk_table_label_count(heap->table);

@@ -157,3 +157,21 @@ double hawk_site_ages_life_seconds(const struct hawk_heap *heap)
 {
 	return heap->knows & HAWK_HEAP_AGES ? hawk_life_seconds(heap->life.end_units) : 0;
 }
+
+void hawk_site_ages_choose(const struct hawk_graph *graph, const struct hawk_site_ages *ages,
+			   bool filtered, enum hawk_growth_verdict only,
+			   struct hawk_site_list *list)
+{
+	size_t kept = 0;
+
+	hawk_site_list_sort(list, graph->heap, HAWK_SITE_SORT_SIZE);
+	for (size_t i = 0; i < list->count; i++) {
+		uint32_t site = list->sites[i];
+		struct hawk_growth_facts facts =
+			hawk_site_ages_facts(graph, site, &ages[site], filtered);
+
+		if (ages[site].objects && (!only || hawk_growth_judge(&facts).verdict == only))
+			list->sites[kept++] = site;
+	}
+	list->count = kept;
+}

@@ -10,22 +10,12 @@
 #ifndef HAWK_ANALYZER_ANALYSIS_GROUPS_H
 #define HAWK_ANALYZER_ANALYSIS_GROUPS_H
 
-#include "hawk/base/error.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "hawk/analysis/site_list.h"
 
 enum hawk_group_by {
 	HAWK_GROUP_BY_FUNCTION = 1,
 	HAWK_GROUP_BY_FILE,
 	HAWK_GROUP_BY_MODULE,
-};
-
-enum hawk_group_sort {
-	HAWK_GROUP_SORT_SIZE = 1, /**< inuse_bytes */
-	HAWK_GROUP_SORT_COUNT,    /**< inuse_objects */
-	HAWK_GROUP_SORT_TOTAL,    /**< alloc_bytes */
 };
 
 /** One line of a stack, inlined callees included; innermost first. NULL = unknown. */
@@ -47,7 +37,7 @@ struct hawk_group_counts {
 void hawk_group_counts_add(struct hawk_group_counts *to, const struct hawk_group_counts *counts);
 
 /** Returns the field that `sort` sorts by. */
-uint64_t hawk_group_counts_key(const struct hawk_group_counts *counts, enum hawk_group_sort sort);
+uint64_t hawk_group_counts_key(const struct hawk_group_counts *counts, enum hawk_site_sort sort);
 
 struct hawk_group {
 	/**
@@ -73,11 +63,16 @@ struct hawk_error *hawk_groups_add(struct hawk_groups *groups,
 				   const struct hawk_group_frame *frames, size_t count,
 				   const struct hawk_group_counts *counts);
 
+/** Adds the stacks of all sites of `list`. */
+struct hawk_error *hawk_groups_of_sites(const struct hawk_heap *heap, struct hawk_symbols *symbols,
+					const struct hawk_site_list *list, enum hawk_group_by by,
+					struct hawk_groups **ret);
+
 /**
  * The groups, largest first by `sort` of flat, or of cum if `by_cum`; then by the other one, then
  * by name. Valid until the next call with `groups`.
  */
-struct hawk_error *hawk_groups_sorted(struct hawk_groups *groups, enum hawk_group_sort sort,
+struct hawk_error *hawk_groups_sorted(struct hawk_groups *groups, enum hawk_site_sort sort,
 				      bool by_cum, const struct hawk_group **ret, size_t *count);
 
 #endif

@@ -19,6 +19,7 @@ enum {
 struct hawk_leak_selection {
 	const struct hawk_leak_record **records; /**< in order, suppressed ones left out */
 	size_t count;
+	size_t kind_counts[HAWK_REACH_KINDS];         /**< records of each kind */
 	struct hawk_reach_sum sums[HAWK_REACH_KINDS]; /**< without what is suppressed */
 	struct hawk_reach_sum suppressed;
 };

@@ -24,7 +24,7 @@ struct hawk_scope_group {
  * Sorted by `sort`, largest first, then by time and label. Caller frees.
  */
 struct hawk_error *hawk_scope_groups_make(const struct hawk_heap *heap, const uint32_t *sites,
-					  size_t site_count, enum hawk_group_sort sort,
+					  size_t site_count, enum hawk_site_sort sort,
 					  struct hawk_scope_group **ret, size_t *count);
 
 /**

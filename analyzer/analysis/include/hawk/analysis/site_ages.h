@@ -9,6 +9,7 @@
 
 #include "hawk/analysis/selection.h"
 #include "hawk/analysis/growth.h"
+#include "hawk/analysis/site_list.h"
 
 struct hawk_site_ages {
 	uint64_t objects;
@@ -28,6 +29,12 @@ struct hawk_error *hawk_site_ages_make(const struct hawk_heap *heap, const struc
  * apply. */
 struct hawk_growth_facts hawk_site_ages_facts(const struct hawk_graph *graph, uint32_t site,
 					      const struct hawk_site_ages *ages, bool filtered);
+
+/** Keeps the sites of `list` that have blocks and the verdict `only` (UNCLEAR = any); sorts by live
+ * bytes, most first. `ages` is by site. */
+void hawk_site_ages_choose(const struct hawk_graph *graph, const struct hawk_site_ages *ages,
+			   bool filtered, enum hawk_growth_verdict only,
+			   struct hawk_site_list *list);
 
 /** Returns the process's lifetime in seconds, up to `life.end_units`. */
 double hawk_site_ages_life_seconds(const struct hawk_heap *heap);

@@ -11,10 +11,9 @@
 
 struct hawk_growth_report {
 	const struct hawk_pointer_report *pointers;
-	struct hawk_site_list *list;               /**< requested sites */
+	const struct hawk_site_list *list;         /**< hawk_site_ages_choose() */
 	const struct hawk_site_ages *ages;         /**< by site of the heap */
 	bool filtered;                             /**< `ages` lacks some blocks of each site */
-	enum hawk_growth_verdict only;             /**< UNCLEAR = all verdicts */
 	const struct hawk_site_retained *retained; /**< by site; NULL = not known */
 };
 
