@@ -5,6 +5,7 @@
  * first N by size and age. Blocks of a live process are printed once it runs again, because the
  * reader may be slow.
  */
+#include "hawk/base/cleanup.h"
 #include "hawk/heap/lost.h"
 #include "hawk/report/blocks.h"
 #include "session.h"
@@ -35,10 +36,32 @@ static struct hawk_error *walk(struct hawk_session *session, struct hawk_report_
 	return err;
 }
 
-/** `indexed`: the graph is there; else from a sweep. */
+/** The blocks of a heap that is loaded. A process runs on meanwhile. */
+static struct hawk_error *walk_index(const struct hawk_heap *heap, const uint64_t *chosen,
+				     struct hawk_report_blocks *report)
+{
+	struct hawk_near near = {.target = heap->target};
+	uint32_t count = heap->index.count;
+	struct hawk_error *err = NULL;
+
+	for (uint32_t i = hawk_block_next_chosen(chosen, 0, count); i < count && !err;
+	     i = hawk_block_next_chosen(chosen, i + 1, count)) {
+		struct hawk_block block;
+
+		if (!hawk_block_index_counts(&heap->index, i))
+			continue;
+		hawk_heap_next_block(heap, &near, i, &block);
+		err = hawk_report_blocks_add(report, &block, 1);
+	}
+	return err;
+}
+
+/** `indexed`: the heap is loaded; else from a sweep, whose blocks are tested as they come. */
 static struct hawk_error *print(struct hawk_session *session,
 				const struct hawk_block_filter *filter, bool indexed)
 {
+	const struct hawk_selector *selector = hawk_block_filter_selector(filter);
+	CLEANUP(free_ptr) uint64_t *chosen = NULL;
 	struct hawk_block_types *types = NULL;
 	struct hawk_report_blocks *report;
 	struct hawk_error *err = NULL;
@@ -46,20 +69,18 @@ static struct hawk_error *print(struct hawk_session *session,
 	/* A process runs again when its blocks are printed: they may have become something else. */
 	if (!session->settings->pid)
 		err = hawk_session_types(session, &types);
+	if (!err && indexed && selector)
+		err = hawk_selection_bits_make(&session->heap, selector, false, &chosen);
+	if (indexed)
+		err = hawk_session_release(session, err);
 	if (!err)
-		err = hawk_report_blocks_create(&session->heap, session->settings->json, types,
-						filter, (size_t)session->settings->top,
-						session->output, &report);
+		err = hawk_report_blocks_create(
+			&session->heap, session->settings->json, types, indexed ? NULL : selector,
+			(size_t)session->settings->top, session->output, &report);
 	if (err)
 		return err;
-	if (indexed) {
-		err = hawk_report_blocks_choose(report);
-		err = hawk_session_release(session, err);
-	}
-	if (!err) {
-		hawk_report_blocks_heading(report);
-		err = indexed ? NULL : walk(session, report);
-	}
+	hawk_report_blocks_heading(report);
+	err = indexed ? walk_index(&session->heap, chosen, report) : walk(session, report);
 	if (!err)
 		hawk_report_blocks_finish(report);
 	hawk_report_blocks_destroy(report);

@@ -13,6 +13,7 @@
 #include "hawk/base/cleanup.h"
 #include "hawk/names/function_name.h"
 #include "hawk/output/json.h"
+#include "hawk/base/quantity.h"
 #include "hawk/base/ranking.h"
 #include "hawk/report/report.h"
 
@@ -35,7 +36,6 @@ struct hawk_report_blocks {
 	char (*site_texts)[SITE_TEXT_BYTES];  /**< by site; the last one is for "none" */
 	struct hawk_ranking shown; /**< struct hawk_numbered_block; of most 0: all are, at once */
 	uint64_t wanted;           /**< blocks that were, if `shown` is used */
-	uint64_t *chosen;          /**< blocks that are shown at the end; NULL = those of a sweep */
 };
 
 static void format_tail(struct hawk_report_blocks *report, unsigned kind, unsigned birth)
@@ -66,7 +66,7 @@ static void format_sites(struct hawk_report_blocks *report)
 
 struct hawk_error *hawk_report_blocks_create(const struct hawk_heap *heap, bool json,
 					     struct hawk_block_types *types,
-					     const struct hawk_block_filter *filter, size_t top,
+					     const struct hawk_selector *selector, size_t top,
 					     struct hawk_output *output,
 					     struct hawk_report_blocks **ret)
 {
@@ -78,7 +78,7 @@ struct hawk_error *hawk_report_blocks_create(const struct hawk_heap *heap, bool 
 	report->output = output;
 	report->json = json;
 	report->types = types;
-	report->selector = hawk_block_filter_selector(filter);
+	report->selector = selector;
 	report->near.target = heap->target;
 	hawk_ranking_init(&report->shown, top, sizeof(struct hawk_numbered_block),
 			  hawk_block_order);
@@ -223,49 +223,12 @@ struct hawk_error *hawk_report_blocks_add(void *context, const struct hawk_block
 	return NULL;
 }
 
-/* One line for each; ends once the output has failed. */
-static void put_chosen(struct hawk_report_blocks *report)
-{
-	const struct hawk_heap *heap = report->heap;
-	struct hawk_near near = {.target = heap->target};
-	uint32_t count = heap->index.count;
-
-	for (uint32_t i = hawk_block_next_chosen(report->chosen, 0, count);
-	     i < count && !report->output->errnum;
-	     i = hawk_block_next_chosen(report->chosen, i + 1, count)) {
-		struct hawk_block block;
-
-		if (!hawk_block_index_counts(&heap->index, i))
-			continue;
-		hawk_heap_next_block(heap, &near, i, &block);
-		put_block(report, &block);
-	}
-}
-
-struct hawk_error *hawk_report_blocks_choose(struct hawk_report_blocks *report)
-{
-	const struct hawk_heap *heap = report->heap;
-	struct hawk_error *err =
-		hawk_selection_bits_make(heap, report->selector, false, &report->chosen);
-	struct hawk_chosen sum = {0};
-
-	if (err || !report->shown.most)
-		return err;
-	for (uint64_t first = 0; first < heap->index.count; first += 64)
-		hawk_chosen_add_64(&sum, &heap->index, (uint32_t)first, report->chosen[first / 64]);
-	report->wanted = sum.objects;
-	return hawk_block_order_first(heap, report->chosen, report->shown.most, &report->shown);
-}
-
 void hawk_report_blocks_finish(struct hawk_report_blocks *report)
 {
 	const struct hawk_numbered_block *shown;
 
-	if (!report->shown.most) {
-		if (report->chosen)
-			put_chosen(report);
+	if (!report->shown.most)
 		return;
-	}
 	hawk_ranking_sort(&report->shown);
 	shown = report->shown.items;
 	for (size_t i = 0; i < report->shown.count; i++)
@@ -281,7 +244,6 @@ void hawk_report_blocks_destroy(struct hawk_report_blocks *report)
 	if (!report)
 		return;
 	hawk_ranking_deinit(&report->shown);
-	free(report->chosen);
 	free(report->site_texts);
 	free(report);
 }

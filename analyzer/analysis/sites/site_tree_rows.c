@@ -8,38 +8,24 @@
 #include "hawk/analysis/site_tree.h"
 #include "hawk/base/array.h"
 
-static struct hawk_error *add_row(struct hawk_tree_rows *rows, uint32_t parent, uint32_t node)
+/** Adds `node`; with `sum`, all siblings behind it, too, as one row. */
+static struct hawk_error *add_row(struct hawk_tree_rows *rows, uint32_t parent, uint32_t node,
+				  bool sum)
 {
-	const struct hawk_site_tree_node *sums = &rows->tree->nodes[node];
+	struct hawk_tree_row row = {.node = node, .parent = parent};
 
-	if (!hawk_array_reserve(&rows->items, rows->count, &rows->capacity, sizeof(*rows->items)))
+	if (!hawk_array_reserve(&rows->items, rows->count, &rows->capacity, sizeof(row)))
 		return &hawk_enomem;
-	rows->items[rows->count++] = (struct hawk_tree_row){
-		.node = node,
-		.parent = parent,
-		.cum_objects = sums->cum_objects,
-		.cum_bytes = sums->cum_bytes,
-		.start_cum_bytes = sums->start.cum_bytes,
-	};
-	return NULL;
-}
+	do {
+		const struct hawk_site_tree_node *sums = &rows->tree->nodes[node];
 
-/** Adds `node` and the siblings behind it as one row. */
-static struct hawk_error *add_sum(struct hawk_tree_rows *rows, uint32_t parent, uint32_t node)
-{
-	const struct hawk_site_tree_node *nodes = rows->tree->nodes;
-	struct hawk_error *err = add_row(rows, parent, node);
-	struct hawk_tree_row *row = &rows->items[rows->count - 1];
-
-	if (err)
-		return err;
-	row->summed = 1;
-	for (node = nodes[node].next_sibling; node; node = nodes[node].next_sibling) {
-		row->summed++;
-		row->cum_objects += nodes[node].cum_objects;
-		row->cum_bytes += nodes[node].cum_bytes;
-		row->start_cum_bytes += nodes[node].start.cum_bytes;
-	}
+		row.summed += sum;
+		row.cum_objects += sums->cum_objects;
+		row.cum_bytes += sums->cum_bytes;
+		row.start_cum_bytes += sums->start.cum_bytes;
+		node = sums->next_sibling;
+	} while (sum && node);
+	rows->items[rows->count++] = row;
 	return NULL;
 }
 
@@ -59,10 +45,10 @@ static struct hawk_error *add_children(struct hawk_tree_rows *rows,
 		if ((shown == view->top || (nodes[child].cum_bytes < least && shown)) &&
 		    (nodes[child].next_sibling || !view->sums))
 			break;
-		err = add_row(rows, parent, child);
+		err = add_row(rows, parent, child, false);
 	}
 	if (!err && child && view->sums)
-		err = add_sum(rows, parent, child);
+		err = add_row(rows, parent, child, true);
 	rows->items[parent].first_child = (uint32_t)first;
 	rows->items[parent].children = (uint32_t)(rows->count - first);
 	return err;
@@ -75,7 +61,7 @@ struct hawk_error *hawk_site_tree_show(const struct hawk_site_tree *tree,
 	struct hawk_error *err;
 
 	*ret = (struct hawk_tree_rows){.tree = tree};
-	err = add_row(ret, 0, 0);
+	err = add_row(ret, 0, 0, false);
 	for (size_t i = 0; i < ret->count && !err; i++)
 		if (!ret->items[i].summed && tree->nodes[ret->items[i].node].depth < view->depth)
 			err = add_children(ret, view, (uint32_t)i);

@@ -8,32 +8,28 @@
 #ifndef HAWK_ANALYZER_REPORT_BLOCKS_H
 #define HAWK_ANALYZER_REPORT_BLOCKS_H
 
-#include "hawk/analysis/block_filter.h"
+#include "hawk/analysis/selection.h"
+#include "hawk/names/block_type.h"
 #include "hawk/output/output.h"
 
 struct hawk_report_blocks;
 
-/** `heap` needs its table; `types` NULL = unreadable; `filter` NULL = every block. All must outlive
- * the report. `top` = how many to show, in hawk_block_order(); 0 = all. */
+/** `heap` needs its table; `types` NULL = unreadable; `selector` NULL = every block. All must
+ * outlive the report. `top` = how many to show, in hawk_block_order(); 0 = all. */
 struct hawk_error *hawk_report_blocks_create(const struct hawk_heap *heap, bool json,
 					     struct hawk_block_types *types,
-					     const struct hawk_block_filter *filter, size_t top,
+					     const struct hawk_selector *selector, size_t top,
 					     struct hawk_output *output,
 					     struct hawk_report_blocks **ret);
 
 /** Prints the column headings; nothing for JSON. */
 void hawk_report_blocks_heading(struct hawk_report_blocks *report);
 
-/** Prints blocks; a hawk_heap_function with `report` as context. Ends the sweep once the output
- * has failed. */
+/** Prints the blocks that pass; fails once the output has failed. */
 struct hawk_error *hawk_report_blocks_add(void *report, const struct hawk_block *blocks,
 					  size_t count);
 
-/** Chooses blocks of the loaded heap by the filter, instead of a sweep; hawk_report_blocks_finish()
- * prints them. */
-struct hawk_error *hawk_report_blocks_choose(struct hawk_report_blocks *report);
-
-/** Call after the last block: prints the chosen blocks and, with `top`, out of how many. */
+/** Call after the last block: with `top`, prints the first ones, and out of how many. */
 void hawk_report_blocks_finish(struct hawk_report_blocks *report);
 
 /** Accepts NULL. */
