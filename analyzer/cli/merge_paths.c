@@ -20,40 +20,34 @@ static void print_text(struct hawk_session *session, const struct hawk_tree_root
 		hawk_report_put_none(&session->report, &session->screen);
 }
 
-static void print_json(struct hawk_session *session, const struct hawk_tree_roots *groups,
-		       const struct hawk_tree_rows *rows)
-{
-	struct hawk_json json;
-
-	hawk_report_json_begin(&session->report, &json, session->output, "hawk-core/merge-paths",
-			       2);
-	hawk_report_tree_json(&session->report, groups, rows, &json);
-	hawk_report_json_end(&session->report, &json);
-}
-
 static struct hawk_error *print(struct hawk_session *session, const struct hawk_tree_roots *groups,
 				const struct hawk_site_tree *tree)
 {
-	bool json = session->settings->json;
+	const struct hawk_pointer_report *report = &session->report;
+	bool in_json = session->settings->json;
 	struct hawk_tree_view view =
-		hawk_report_tree_view(&session->report, json ? NULL : &session->screen, false);
+		hawk_report_tree_view(report, in_json ? NULL : &session->screen, false);
 	struct hawk_tree_rows rows;
 	struct hawk_error *err;
+	struct hawk_json json;
 
 	if (session->settings->folded) {
-		hawk_report_tree_folded(&session->report, groups, tree, session->output);
+		hawk_report_tree_folded(report, groups, tree, session->output);
 		return NULL;
 	}
-	if (!json && !session->heap.knows) {
+	if (!in_json && !session->heap.knows) {
 		hawk_report_put_unknown(session->target, &session->screen, "Paths",
 					"see why blocks are alive");
 		return NULL;
 	}
 	err = hawk_site_tree_show(tree, &view, &rows);
-	if (!err && json)
-		print_json(session, groups, &rows);
-	else if (!err)
+	if (!err && in_json) {
+		hawk_report_json_begin(report, &json, session->output, "hawk-core/merge-paths", 2);
+		hawk_report_tree_json(report, groups, &rows, &json);
+		hawk_report_json_end(report, &json);
+	} else if (!err) {
 		print_text(session, groups, &rows);
+	}
 	hawk_tree_rows_deinit(&rows);
 	return err;
 }

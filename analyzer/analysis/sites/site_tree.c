@@ -253,17 +253,6 @@ static struct hawk_error *put_in_order(struct hawk_site_tree *tree)
 	return NULL;
 }
 
-static bool is_much_shared(const struct hawk_site_tree *tree)
-{
-	const struct hawk_site_tree_node *nodes = tree->nodes;
-
-	for (uint32_t child = nodes[0].first_child; child; child = nodes[child].next_sibling)
-		if (nodes[child].kind == HAWK_TREE_SHARED &&
-		    nodes[child].cum_bytes >= nodes[0].cum_bytes / MUCH)
-			return true;
-	return false;
-}
-
 struct hawk_error *hawk_site_tree_finish(struct hawk_site_tree *tree)
 {
 	struct hawk_progress progress;
@@ -275,8 +264,9 @@ struct hawk_error *hawk_site_tree_finish(struct hawk_site_tree *tree)
 	add_up(tree);
 	err = put_in_order(tree);
 	hawk_progress_end(&progress);
-	if (!err)
-		tree->much_shared = is_much_shared(tree);
+	for (uint32_t i = 1; !err && i < tree->count && tree->nodes[i].depth == 1; i++)
+		tree->much_shared |= tree->nodes[i].kind == HAWK_TREE_SHARED &&
+				     tree->nodes[i].cum_bytes >= tree->nodes[0].cum_bytes / MUCH;
 	return err;
 }
 
