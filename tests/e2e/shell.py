@@ -10,7 +10,7 @@ import time
 
 from support import hawk, holder_world
 
-PLAIN = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r")
+PLAIN = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|[\r\a]")
 
 
 def shell(commands, code=0):
@@ -145,18 +145,19 @@ def check_terminal():
     terminal.expect("merge-paths ", "a verb is completed")
     terminal.send("--fun\t")
     terminal.expect("--function ", "an option is completed")
-    terminal.send("make_pay\t")
-    terminal.expect("make_payload ", "a function is completed")
-    terminal.send("\n")
+    terminal.send("make_payload\n")
     terminal.expect("page:FRX:", "the pager gets the answer, less its options")
     terminal.expect("`g_hub` in ", "the answer")
     terminal.expect("hawk> ", "a prompt again")
-    terminal.send("blocks --type Conn\t")
-    terminal.expect("Connection ", "a type is completed")
-    terminal.send("-Z\n")
+    terminal.send(f"blocks --type=Connection > {folder}/hawk-co\t")
+    terminal.expect("hawk-core", "a file is completed")
+    terminal.send("\x15blocks -Z\n")
     terminal.expect("unknown option", "a mistake")
     terminal.expect("hawk> ", "a prompt after a mistake")
-    terminal.send("nonsense\x03")
+    terminal.send("nonsense")
+    terminal.expect("nonsense", "an echo")
+    time.sleep(0.2)
+    terminal.send("\x03")
     terminal.expect("hawk> ", "a prompt when a line was given up")
     terminal.send("ref\t\x15r\t\t")
     terminal.expect("retained", "what there is to choose from")
@@ -169,32 +170,8 @@ def check_terminal():
     terminal = Terminal(core)
     terminal.expect("hawk> ", "a prompt")
     terminal.send("\x1b[A\x1b[A")
-    terminal.expect("Connection", "the line before the last")
+    terminal.expect("blocks -Z", "the line before the last")
     terminal.send("\x15\x04")
-    terminal.end()
-
-
-TEMPLATES = """
-#include <cstdlib>
-template <class... T> struct Shelf { virtual ~Shelf() {} };
-Shelf<unsigned long, char *> *volatile g_shelf;
-int main() { g_shelf = new Shelf<unsigned long, char *>; abort(); }
-"""
-
-
-def check_types_of_many_words():
-    program = hawk.compile_text(folder, "templates", TEMPLATES, "g++")
-    other, _ = hawk.crash([program], hawk.tracer_environment(), folder)
-    if not other:
-        return
-    terminal = Terminal(other)
-    terminal.expect("hawk> ", "a prompt")
-    terminal.send("blocks --type=Shelf\t")
-    terminal.expect("Shelf<unsigned.long,.char.. ", "one word, and a pattern")
-    terminal.send("-j\n")
-    terminal.expect("\"kind\":\"new\"", "that matches")
-    terminal.expect("hawk> ", "a prompt behind it")
-    terminal.send("quit\n")
     terminal.end()
 
 

@@ -33,11 +33,6 @@ static void on_interrupt(int signal)
 	interrupted = 1;
 }
 
-static bool was_interrupted(void)
-{
-	return interrupted;
-}
-
 /** Output is looked at for numbers, and ends when the user wants it to. */
 static void watch(struct hawk_output *output, const char *bytes, size_t size)
 {
@@ -63,7 +58,7 @@ static void print_help(const struct hawk_verb *verb)
 	       "  VERB ... > FILE       writes it into a file (>> appends)\n"
 	       "  $1 $2 ...             the last answer's addresses; %%1 %%2 ... its sites\n"
 	       "  $                     lists them\n"
-	       "  Tab completes verbs, options, functions and types. quit ends.\n\n");
+	       "  Tab completes verbs, options and files. quit ends.\n\n");
 	for (const struct hawk_verb *const *one = hawk_verbs; *one; one++)
 		if (answers(*one))
 			printf("  %-12s %s\n", (*one)->name, (*one)->summary);
@@ -266,7 +261,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 	shell.numbers = hawk_shell_numbers_create(&session->heap);
 	if (!shell.numbers)
 		return &hawk_enomem;
-	hawk_shell_edit_open(session, was_interrupted);
+	hawk_shell_edit_open();
 	run_shell(&shell);
 	hawk_shell_edit_close();
 	hawk_shell_numbers_destroy(shell.numbers);
@@ -289,7 +284,7 @@ const struct hawk_verb hawk_verb_shell = {
 		"Keeps the core loaded and reads commands: every verb, without its core. Answers "
 		"go to a pager, a pipe (leaks | head) or a file (> FILE); $1, $2 ... are the "
 		"addresses of the last answer, %1, %2 ... its sites; Tab completes verbs, "
-		"options, functions and types. Commands can also come from a file or a pipe.",
+		"options and files. Commands can also come from a file or a pipe.",
 	.options = {options, hawk_target_options, hawk_common_options},
 	.exit_codes = "Exit code: that of the last command.",
 	.needs = "one core file",

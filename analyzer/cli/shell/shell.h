@@ -60,12 +60,12 @@ bool hawk_shell_sink_open(const struct hawk_shell_command *command, bool pager,
 /** Waits for the program, and leads standard output back. */
 void hawk_shell_sink_close(struct hawk_shell_sink *sink);
 
-/** Makes the line editor, of which there is one; without a terminal it only reads lines.
- * `was_interrupted`: whether ^C came since the last line was asked for. */
-void hawk_shell_edit_open(struct hawk_session *session, bool (*was_interrupted)(void));
+/** Makes the line editor, of which there is one; without a terminal it only reads lines. */
+void hawk_shell_edit_open(void);
 /** Saves the history. */
 void hawk_shell_edit_close(void);
-/** The next line without its newline, valid until the next call; NULL = there are no more. */
+/** The next line without its newline, valid until the next call; NULL = there are no more, or a
+ * signal came. */
 const char *hawk_shell_edit_read(void);
 bool hawk_shell_edit_is_terminal(void);
 
