@@ -32,12 +32,6 @@ struct frames {
 	bool tried;
 };
 
-/** One region, by the last mapping of it that holds roots. */
-struct region {
-	uint32_t last;
-	struct hawk_root_region found;
-};
-
 struct hawk_root_namer {
 	const struct hawk_target *target;
 	const struct hawk_roots *roots;
@@ -45,8 +39,6 @@ struct hawk_root_namer {
 	void *group_names;
 	struct frames *threads; /**< one for each of the target's */
 	size_t thread_count;
-	struct region *regions; /**< ascending; NULL before one is asked for */
-	size_t region_count;
 };
 
 struct hawk_error *hawk_root_namer_create(const struct hawk_graph *graph,
@@ -78,7 +70,6 @@ void hawk_root_namer_destroy(struct hawk_root_namer *namer)
 		hawk_thread_frames_deinit(&namer->threads[i].found);
 	free(namer->threads);
 	hawk_name_tree_clear(&namer->group_names);
-	free(namer->regions);
 	free(namer);
 }
 
@@ -231,80 +222,6 @@ static void name_module(struct hawk_root_namer *namer, const struct hawk_root *r
 	name->offset = (int64_t)(place->name ? place->offset : root->address - mapped->start);
 }
 
-/** The first root from `from` on of another owner or kind; they are sorted by these. */
-static size_t next_owner(const struct hawk_roots *roots, size_t from)
-{
-	const struct hawk_root *first = &roots->items[from];
-	size_t low = from + 1, high = roots->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct hawk_root *root = &roots->items[middle];
-
-		if (root->kind == first->kind && root->owner == first->owner)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static bool is_anonymous(const struct hawk_mapping *mapping)
-{
-	return !mapping->path || !mapping->path[0];
-}
-
-/** Whether all mappings from `first` to `last` are anonymous. */
-static bool are_neighbours(const struct hawk_mapping *mappings, uint32_t first, uint32_t last)
-{
-	while (first <= last && is_anonymous(&mappings[first]))
-		first++;
-	return first > last;
-}
-
-static void find_regions(struct hawk_root_namer *namer)
-{
-	const struct hawk_roots *roots = namer->roots;
-	size_t count, filled = 0;
-	const struct hawk_mapping *mappings = hawk_target_mappings(namer->target, &count);
-	struct region *regions = calloc(count + 1, sizeof(*regions));
-
-	if (!regions)
-		hawk_enomem_swallow();
-	for (size_t i = 0; regions && i < roots->count; i = next_owner(roots, i)) {
-		const struct hawk_root *root = &roots->items[i];
-		const struct hawk_mapping *mapping = &mappings[root->owner];
-
-		if (root->kind != HAWK_ROOT_OTHER || !is_anonymous(mapping))
-			continue;
-		if (!filled || !are_neighbours(mappings, regions[filled - 1].last, root->owner))
-			regions[filled++].found.start = mapping->start;
-		regions[filled - 1].last = root->owner;
-		regions[filled - 1].found.bytes += mapping->end - mapping->start;
-		regions[filled - 1].found.mappings++;
-	}
-	namer->regions = regions;
-	namer->region_count = filled;
-}
-
-/** The one that the mapping `owner` is a part of. */
-static struct hawk_root_region find_region(struct hawk_root_namer *namer, uint32_t owner)
-{
-	size_t low = 0, high;
-
-	if (!namer->regions)
-		find_regions(namer);
-	for (high = namer->region_count; low < high;) {
-		size_t middle = low + (high - low) / 2;
-
-		if (namer->regions[middle].last < owner)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < namer->region_count ? namer->regions[low].found : (struct hawk_root_region){0};
-}
-
 static void name_mapping(struct hawk_root_namer *namer, const struct hawk_root *root,
 			 struct hawk_root_name *name)
 {
@@ -312,10 +229,8 @@ static void name_mapping(struct hawk_root_namer *namer, const struct hawk_root *
 	const struct hawk_mapping *mapping =
 		&hawk_target_mappings(namer->target, &count)[root->owner];
 
-	name->mapping = is_anonymous(mapping) ? NULL : mapping->path;
+	name->mapping = mapping->path && mapping->path[0] ? mapping->path : NULL;
 	name->offset = (int64_t)(root->address - mapping->start);
-	if (root->kind == HAWK_ROOT_OTHER && !name->mapping)
-		name->region = find_region(namer, root->owner);
 }
 
 /** As hawk_root_find(); `place` has the addresses of the same kind and owner that have the same
@@ -328,8 +243,10 @@ static struct hawk_root_name find(struct hawk_root_namer *namer, const struct ha
 	const struct hawk_thread *threads = hawk_target_threads(namer->target, &count);
 
 	*place = (struct hawk_symbol_place){.start = root->address, .end = root->address + 1};
-	if (root->kind <= HAWK_ROOT_TLS)
+	if (root->kind <= HAWK_ROOT_TLS) {
 		name.tid = threads[root->owner].tid;
+		name.main_thread = name.tid == hawk_target_process(namer->target)->pid;
+	}
 	switch (root->kind) {
 	case HAWK_ROOT_REGISTER:
 		name.address = 0;

@@ -4,7 +4,6 @@
  * Named roots as text.
  */
 #include "hawk/names/function_name.h"
-#include "hawk/base/quantity.h"
 #include "hawk/names/root_name.h"
 
 const char *hawk_root_kind_name(enum hawk_root_kind kind)
@@ -34,27 +33,26 @@ static void append_quoted(struct hawk_text *text, const char *name, size_t width
 	hawk_text_puts(text, "`");
 }
 
-static void append_thread_place(struct hawk_text *text, const struct hawk_root_name *name,
-				size_t width)
+static void append_frame(struct hawk_text *text, const struct hawk_root_name *name, size_t width)
 {
-	hawk_text_printf(text, "thread %u, ", name->tid);
-	if (!name->has_frame) {
-		hawk_text_puts(text, "stack");
-		return;
-	}
 	hawk_text_printf(text, "frame %u ", name->frame);
-	if (name->function)
+	if (name->function) {
 		append_quoted(text, name->function, width);
-	else if (name->module && name->module[0]) {
+	} else if (name->module && name->module[0]) {
 		hawk_function_name_append(text, hawk_path_base(name->module), SIZE_MAX);
 		hawk_text_printf(text, "+0x%llx", (unsigned long long)name->frame_offset);
-	} else
+	} else {
 		hawk_text_printf(text, "0x%llx", (unsigned long long)name->frame_pc);
+	}
 }
 
 static void append_stack(struct hawk_text *text, const struct hawk_root_name *name, size_t width)
 {
-	append_thread_place(text, name, width);
+	hawk_text_printf(text, "thread %u, ", name->tid);
+	if (!name->has_frame)
+		hawk_text_puts(text, "stack");
+	else
+		append_frame(text, name, width);
 	hawk_text_puts(text, ", rsp");
 	append_offset(text, name->offset);
 }
@@ -117,31 +115,43 @@ void hawk_root_name_append(struct hawk_text *text, const struct hawk_root_name *
 	append_offset(text, name->offset);
 }
 
+/** Of a frame its function, of one without a name its module. */
+static void append_thread_group(struct hawk_text *text, const struct hawk_root_name *name)
+{
+	hawk_text_puts(text, name->main_thread ? "main thread, " : "worker thread, ");
+	if (name->kind == HAWK_ROOT_REGISTER)
+		hawk_text_puts(text, "registers");
+	else if (!name->has_frame)
+		hawk_text_puts(text, "stack");
+	else if (name->function)
+		append_quoted(text, name->function, SIZE_MAX);
+	else if (name->module && name->module[0])
+		hawk_function_name_append(text, hawk_path_base(name->module), SIZE_MAX);
+	else
+		hawk_text_puts(text, "unknown code");
+}
+
+static void append_tls_group(struct hawk_text *text, const struct hawk_root_name *name)
+{
+	hawk_text_puts(text, name->main_thread ? "TLS of main thread" : "TLS of worker thread");
+	if (!name->symbol)
+		return;
+	hawk_text_puts(text, ", ");
+	append_quoted(text, name->symbol, SIZE_MAX);
+}
+
 void hawk_root_name_append_group(struct hawk_text *text, const struct hawk_root_name *name)
 {
 	struct hawk_root_name place = *name;
 
-	if (name->kind == HAWK_ROOT_REGISTER) {
-		hawk_text_printf(text, "thread %u, registers", name->tid);
-		return;
-	}
-	if (name->kind == HAWK_ROOT_TLS && !name->symbol) {
-		hawk_text_printf(text, "TLS of thread %u", name->tid);
-		return;
-	}
-	if (name->region.mappings > 1) {
-		hawk_text_printf(text, "anonymous memory 0x%llx (%u mappings, %s)",
-				 (unsigned long long)name->region.start, name->region.mappings,
-				 hawk_quantity_bytes(name->region.bytes).text);
-		return;
-	}
-	/* Of anonymous mappings the start is their name. */
-	if (name->kind > HAWK_ROOT_MODULE && !name->mapping)
-		place.address -= (uint64_t)name->offset;
 	place.offset = 0;
-	if (name->kind == HAWK_ROOT_STACK) {
-		append_thread_place(text, &place, SIZE_MAX);
-		return;
-	}
-	hawk_root_name_append(text, &place, SIZE_MAX);
+	if (name->kind == HAWK_ROOT_REGISTER || name->kind == HAWK_ROOT_STACK)
+		append_thread_group(text, name);
+	else if (name->kind == HAWK_ROOT_TLS)
+		append_tls_group(text, name);
+	else if (name->kind == HAWK_ROOT_MODULE || name->mapping)
+		hawk_root_name_append(text, &place, SIZE_MAX);
+	else
+		hawk_text_puts(text, name->kind == HAWK_ROOT_UNOWNED ? "memory between blocks"
+								     : "anonymous memory");
 }

@@ -27,6 +27,7 @@ struct hawk_root_name {
 	enum hawk_root_kind kind;
 	uint64_t address; /**< address of the pointer; 0 for registers */
 	uint32_t tid;     /**< registers, stacks, TLS */
+	bool main_thread; /**< that thread is the process's first */
 	char reg[16];     /**< name of the register; else "" */
 	bool has_frame;   /**< stacks: `frame` is valid, `offset` is from its stack pointer */
 	uint32_t frame;   /**< 0 = innermost */
@@ -43,15 +44,6 @@ struct hawk_root_name {
 	const char *module;  /**< path; NULL = none */
 	const char *section; /**< ".data"; NULL = not known */
 	const char *mapping; /**< path; NULL = anonymous memory */
-	/**
-	 * Anonymous memory with roots: all such mappings with no file mapping between them. Garbage
-	 * collectors map their heaps in hundreds of small pieces.
-	 */
-	struct hawk_root_region {
-		uint64_t start; /**< of the first one */
-		uint64_t bytes; /**< of all */
-		uint32_t mappings;
-	} region; /**< zeros = not known */
 };
 
 /** Graph and symbols must outlive the namer. */
@@ -67,8 +59,8 @@ struct hawk_root_name hawk_root_find(struct hawk_root_namer *namer, uint32_t roo
 /** Appends the text of the root, safe for a terminal. */
 void hawk_root_name(struct hawk_root_namer *namer, uint32_t root, struct hawk_text *text);
 
-/** Roots grouped by short name: "`g_sessions` in redis-server .bss", "thread 4711, frame 3
- * `conn_loop`", "thread 4711, registers". */
+/** Roots grouped by names that other runs of the program have, too: "`g_sessions` in redis-server
+ * .bss", "worker thread, `conn_loop`", "main thread, registers", "anonymous memory". */
 struct hawk_tree_roots {
 	uint32_t *groups;   /**< by root; owned */
 	const char **names; /**< by group; owned, the strings belong to the namer */
@@ -80,8 +72,7 @@ void hawk_tree_roots_deinit(struct hawk_tree_roots *groups);
 /** Appends the text, safe for a terminal; names of functions are cut to `width` columns. */
 void hawk_root_name_append(struct hawk_text *text, const struct hawk_root_name *name, size_t width);
 
-/** Appends the name of the root's group: the same without the offset, or the region for anonymous
- * memory. */
+/** Appends the name of the root's group: without offset, thread number and address. */
 void hawk_root_name_append_group(struct hawk_text *text, const struct hawk_root_name *name);
 
 /** "register", "stack", "tls", "module", "other", "unowned" */
