@@ -285,6 +285,10 @@ static void add_reach(struct judge *judge)
 
 static void find_pattern(struct judge *judge)
 {
+	if (judge->facts->no_ages) {
+		say(judge, HAWK_REASON_NO_AGES);
+		return;
+	}
 	if (judge->facts->life_seconds < LIFE_MIN_SECONDS) {
 		say(judge, HAWK_REASON_YOUNG_PROCESS);
 		return;

@@ -34,7 +34,7 @@ struct hawk_report_blocks {
 	char (*site_texts)[SITE_TEXT_BYTES];    /**< by site; the last one is for "none" */
 	struct hawk_ranking shown; /**< struct hawk_numbered_block; of most 0: all are, at once */
 	uint64_t wanted;           /**< blocks that were, if `shown` is used */
-	uint64_t *chosen;          /**< blocks that are shown at the end; NULL = those of a sweep */
+	uint64_t *chosen;          /**< blocks that are shown at the end; NULL = those of a walk */
 };
 
 static void format_tail(struct hawk_report_blocks *report, unsigned kind, unsigned birth)
@@ -44,10 +44,16 @@ static void format_tail(struct hawk_report_blocks *report, unsigned kind, unsign
 	const char *name = hawk_report_kind_name((uint8_t)kind);
 	int length;
 
-	length = snprintf(tail->text, sizeof(tail->text),
-			  report->json ? "\",\"age_seconds\":%.2f,\"kind\":\"%s\",\"type\":"
-				       : "  %11.1f  %s",
-			  seconds, name);
+	if (report->heap->knows & HAWK_HEAP_AGES)
+		length = snprintf(tail->text, sizeof(tail->text),
+				  report->json ? "\",\"age_seconds\":%.2f,\"kind\":\"%s\",\"type\":"
+					       : "  %11.1f  %s",
+				  seconds, name);
+	else
+		length = snprintf(tail->text, sizeof(tail->text),
+				  report->json ? "\",\"age_seconds\":null,\"kind\":\"%s\",\"type\":"
+					       : "            -  %s",
+				  name);
 	tail->length = (uint8_t)length;
 }
 

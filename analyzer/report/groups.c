@@ -14,7 +14,8 @@
 
 enum { DEFAULT_TOP = 20, NUMBER_COLUMNS = 40 };
 
-/** The functions of a stack; scopes are no group of this kind. `frames` has room for all lines. */
+/** The functions of a stack, or the class; scopes are no group of this kind. `frames` has room for
+ * all lines. */
 static size_t convert(const struct hawk_stack *stack, struct hawk_group_frame *frames)
 {
 	size_t telling = hawk_stack_telling_line(stack), count = 0;
@@ -22,7 +23,7 @@ static size_t convert(const struct hawk_stack *stack, struct hawk_group_frame *f
 	for (size_t i = 0; i < stack->count; i++) {
 		const struct hawk_stack_line *line = &stack->lines[i];
 
-		if (line->kind == HAWK_LINE_FUNCTION)
+		if (line->kind != HAWK_LINE_SCOPE)
 			frames[count++] = (struct hawk_group_frame){
 				.function = line->name.function,
 				.file = line->name.file,
@@ -46,7 +47,7 @@ static struct hawk_error *add_site(const struct hawk_report *report, uint32_t in
 	};
 	CLEANUP(free_ptr) struct hawk_group_frame *frames = NULL;
 
-	hawk_stack_of_trace(report->symbols, report->heap->table, site->trace, stack);
+	hawk_stack_of_blocks(report->symbols, report->heap, site->trace, stack);
 	frames = calloc(stack->count + 1, sizeof(*frames));
 	if (!frames)
 		return &hawk_enomem;
@@ -91,9 +92,9 @@ static void put_value(const struct hawk_report *report, const struct hawk_screen
 	uint64_t value = by_count ? counts->inuse_objects
 			 : total  ? counts->alloc_bytes
 				  : counts->inuse_bytes;
-	uint64_t whole = by_count ? heap->sweep.blocks
+	uint64_t whole = by_count ? heap->sums.blocks
 			 : total  ? heap->totals.alloc_bytes
-				  : heap->sweep.bytes;
+				  : heap->sums.bytes;
 	struct hawk_quantity text =
 		by_count || screen->full ? hawk_quantity_count(value) : hawk_quantity_bytes(value);
 
@@ -112,7 +113,9 @@ static void put_name(const struct hawk_report *report, const struct hawk_screen 
 		hawk_utf8_append_safe(&module,
 				      screen->full ? group->module : hawk_path_base(group->module));
 	if (!group->name)
-		hawk_text_puts(&text, module.size ? "(unknown)" : "(no stack, or no module)");
+		hawk_text_puts(&text, module.size || !(report->heap->knows & HAWK_HEAP_STACKS)
+					      ? "(unknown)"
+					      : "(no stack, or no module)");
 	else if (report->by == HAWK_GROUP_BY_FUNCTION)
 		hawk_function_name_append(&text, group->name, width);
 	else

@@ -82,6 +82,9 @@ void hawk_growth_append_reason(struct hawk_text *text, const struct hawk_growth 
 		hawk_text_printf(text, "its life of %s is too short to tell",
 				 hawk_quantity_seconds(growth->life_seconds).text);
 		return;
+	case HAWK_REASON_NO_AGES:
+		hawk_text_puts(text, "when its blocks were made is not known");
+		return;
 	case HAWK_REASON_FEW_BLOCKS:
 		append_few(text, facts);
 		return;
@@ -289,6 +292,10 @@ void hawk_report_growth(const struct hawk_growth_report *report, const struct ha
 					"see which sites grow");
 		return;
 	}
+	if (!(heap->knows & HAWK_HEAP_AGES)) {
+		hawk_screen_heading(screen, "Growth: unknown, nothing tells when blocks were made");
+		return;
+	}
 	hawk_screen_heading(screen, "Growth of sites in %s (%s of %s)",
 			    hawk_quantity_seconds(hawk_site_ages_life_seconds(heap)).text,
 			    hawk_quantity_count(end).text, hawk_quantity_count(count).text);
@@ -388,8 +395,13 @@ void hawk_report_growth_json(const struct hawk_growth_report *report, struct haw
 	const struct hawk_heap *heap = report->pointers->heap;
 	size_t end = hawk_report_limit(report->pointers, 0, choose(report), true);
 
-	hawk_json_put_seconds(json, "life_seconds", hawk_site_ages_life_seconds(heap));
-	put_json_life(&heap->life, json);
+	if (heap->knows && !(heap->knows & HAWK_HEAP_AGES)) {
+		hawk_json_put_null(json, "life_seconds");
+		hawk_json_put_null(json, "life");
+	} else {
+		hawk_json_put_seconds(json, "life_seconds", hawk_site_ages_life_seconds(heap));
+		put_json_life(&heap->life, json);
+	}
 	hawk_json_put_array(json, "sites");
 	for (size_t i = 0; i < end; i++)
 		put_json_site(report, report->list->sites[i], json);

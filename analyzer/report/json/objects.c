@@ -73,6 +73,7 @@ static void put_line(struct hawk_json *json, const struct hawk_stack_line *line)
 {
 	static const char *const kinds[] = {[HAWK_LINE_FUNCTION] = "function",
 					    [HAWK_LINE_SCOPE] = "scope",
+					    [HAWK_LINE_CLASS] = "class",
 					    [HAWK_LINE_REPEAT] = "repeat",
 					    [HAWK_LINE_CUT] = "cut"};
 	bool scope = line->kind == HAWK_LINE_SCOPE;
@@ -115,7 +116,7 @@ void hawk_json_put_site_frames(struct hawk_json *json, struct hawk_symbols *symb
 	struct hawk_stack stack = {0};
 
 	if (site < heap->site_count)
-		hawk_stack_of_trace(symbols, heap->table, heap->sites[site].trace, &stack);
+		hawk_stack_of_blocks(symbols, heap, heap->sites[site].trace, &stack);
 	hawk_json_put_frames(json, &stack);
 	hawk_stack_deinit(&stack);
 }

@@ -24,12 +24,12 @@ struct hawk_error *hawk_report_blocks_create(const struct hawk_heap *heap, bool 
 /** Prints the column headings; nothing for JSON. */
 void hawk_report_blocks_heading(struct hawk_report_blocks *report);
 
-/** Prints blocks; a hawk_heap_function with `report` as context. Ends the sweep once the output
+/** Prints blocks; a hawk_heap_function with `report` as context. Ends the walk once the output
  * has failed. */
 struct hawk_error *hawk_report_blocks_add(void *report, const struct hawk_block *blocks,
 					  size_t count);
 
-/** Chooses blocks of the loaded heap by the filter, instead of a sweep; hawk_report_blocks_finish()
+/** Chooses blocks of the loaded heap by the filter, instead of a walk; hawk_report_blocks_finish()
  * prints them. */
 struct hawk_error *hawk_report_blocks_choose(struct hawk_report_blocks *report);
 
