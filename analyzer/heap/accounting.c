@@ -143,6 +143,7 @@ struct hawk_error *hawk_accounting_make(const struct hawk_heap *heap, struct haw
 		.heap_bytes = sums->heap_bytes ? sums->heap_bytes : bytes_with_blocks(heap),
 		.never_used_bytes = sums->zero_bytes,
 		.writable_bytes = writable_bytes(heap->target),
+		.measured = sums->touched_bytes,
 	};
 	struct hawk_error *err =
 		heap->table ? add_extents(heap->target, heap->table, &accounting) : NULL;

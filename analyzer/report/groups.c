@@ -191,11 +191,11 @@ struct hawk_error *hawk_report_groups(const struct hawk_report *report,
 	return NULL;
 }
 
-static void put_json_counts(const char *key, const struct hawk_group_counts *counts,
-			    struct hawk_json *json)
+static void put_json_counts(const struct hawk_report *report, const char *key,
+			    const struct hawk_group_counts *counts, struct hawk_json *json)
 {
 	hawk_json_put_object(json, key);
-	hawk_json_put_counts(json, counts);
+	hawk_json_put_counts(json, report->heap, counts);
 	hawk_json_object_end(json);
 }
 
@@ -216,8 +216,8 @@ struct hawk_error *hawk_report_json_groups(const struct hawk_report *report, str
 		hawk_json_object(json);
 		hawk_json_put_string(json, "name", sorted[i].name);
 		hawk_json_put_string(json, "module", sorted[i].module);
-		put_json_counts("flat", &sorted[i].flat, json);
-		put_json_counts("cum", &sorted[i].cum, json);
+		put_json_counts(report, "flat", &sorted[i].flat, json);
+		put_json_counts(report, "cum", &sorted[i].cum, json);
 		hawk_json_object_end(json);
 	}
 	hawk_json_array_end(json);

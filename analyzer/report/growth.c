@@ -314,11 +314,15 @@ void hawk_report_growth(const struct hawk_growth_report *report, const struct ha
 }
 
 /** Sums are rounded and not the parts, so that these add up to all blocks. */
-static void put_bins(struct hawk_json *json, const char *key, const uint64_t *bins)
+static void put_bins(struct hawk_json *json, const char *key, bool known, const uint64_t *bins)
 {
 	uint64_t sum = HAWK_AGE_ONE / 2;
 	uint64_t put = 0;
 
+	if (!known) {
+		hawk_json_put_null(json, key);
+		return;
+	}
 	hawk_json_put_array(json, key);
 	for (unsigned i = 0; i < HAWK_AGE_BINS; i++) {
 		sum += bins[i];
@@ -372,8 +376,8 @@ static void put_json_site(const struct hawk_growth_report *report, uint32_t inde
 	hawk_json_put_integer(json, "inuse_bytes", facts.inuse_bytes);
 	hawk_json_put_integer_if(json, "alloc_objects", facts.alloc_objects, facts.alloc_objects);
 	hawk_report_json_growth(&growth, &facts, json);
-	put_bins(json, "born_objects", facts.born_objects);
-	put_bins(json, "born_bytes", facts.born_bytes);
+	put_bins(json, "born_objects", !facts.no_ages, facts.born_objects);
+	put_bins(json, "born_bytes", !facts.no_ages, facts.born_bytes);
 	hawk_report_json_reach(&facts, json);
 	hawk_report_json_retained(report->retained ? &report->retained[index] : NULL, false, json);
 	hawk_report_json_site_frames(report->pointers, index, json);

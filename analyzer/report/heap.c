@@ -138,7 +138,9 @@ void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen
 			"the tracer's, before each block");
 	put_row(screen, "allocator", memory->overhead_bytes, whole,
 		"free and cached chunks, rest of its mappings");
-	put_row(screen, "unused", memory->never_used_bytes, whole, "zero pages of the heap");
+	if (memory->measured)
+		put_row(screen, "unused", memory->never_used_bytes, whole,
+			"zero pages of the heap");
 	if (heap->source->has_headers)
 		put_row(screen, "tracer", memory->tracer_bytes, whole, "its stacks and counters");
 	put_row(screen, "other", minus(other, memory->tracer_bytes), whole,

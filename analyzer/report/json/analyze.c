@@ -72,7 +72,6 @@ static void put_heap(const struct hawk_heap *heap, struct hawk_json *json)
 	const struct hawk_accounting *memory = &heap->accounting;
 	bool counted = heap->knows & HAWK_HEAP_COUNTERS;
 	bool swept = heap->knows & HAWK_HEAP_CONTENTS; // a table file has no memory of its process
-	bool measured = swept && (heap->source->has_headers || memory->touched_bytes);
 
 	hawk_json_put_object(json, "heap");
 	hawk_json_put_boolean(json, "traced", heap->knows);
@@ -85,12 +84,13 @@ static void put_heap(const struct hawk_heap *heap, struct hawk_json *json)
 	hawk_json_put_integer(json, "inuse_bytes", heap->sums.bytes);
 	hawk_json_put_integer_if(json, "header_bytes", swept, memory->header_bytes);
 	hawk_json_put_integer_if(json, "overhead_bytes", swept, memory->overhead_bytes);
-	hawk_json_put_integer_if(json, "never_used_bytes", measured, memory->never_used_bytes);
+	hawk_json_put_integer_if(json, "never_used_bytes", memory->measured,
+				 memory->never_used_bytes);
 	hawk_json_put_integer_if(json, "heap_bytes", swept, memory->heap_bytes);
 	hawk_json_put_integer(json, "tracer_bytes",
 			      swept ? memory->tracer_bytes : heap->totals.tracer_bytes);
 	hawk_json_put_integer_if(json, "writable_bytes", swept, memory->writable_bytes);
-	hawk_json_put_integer_if(json, "touched_bytes", measured, memory->touched_bytes);
+	hawk_json_put_integer_if(json, "touched_bytes", memory->measured, memory->touched_bytes);
 	hawk_json_put_integer_if(json, "alloc_objects", counted, heap->totals.alloc_objects);
 	hawk_json_put_integer_if(json, "alloc_bytes", counted, heap->totals.alloc_bytes);
 	hawk_json_put_integer_if(json, "free_objects", counted, heap->totals.free_objects);

@@ -25,6 +25,8 @@ struct hawk_accounting {
 
 	uint64_t writable_bytes; /**< of writable memory in the core, or of the process */
 	uint64_t touched_bytes;  /**< of that: pages that hold anything but zeros */
+	/** never_used_bytes and touched_bytes are known: the source looked at every page. */
+	bool measured;
 
 	uint64_t tracer_bytes;         /**< of the trace table and its scratch, as far as there */
 	uint64_t tracer_touched_bytes; /**< of that: pages that hold anything but zeros */
