@@ -184,14 +184,15 @@ static size_t blocks_in_flight(const struct hawk_heap *heap)
 /* Whether the counters tell how many blocks there should be. */
 static bool counters_are_known(const struct hawk_heap *heap)
 {
-	if (!heap->table)
+	if (!(heap->knows & HAWK_HEAP_COUNTERS))
 		return false;
 	/* A file goes on counting when the core of a process that lives has been written. */
 	if (hawk_target_table(heap->target) != heap->target &&
 	    !hawk_target_process(heap->target)->signal)
 		return false;
 	return !heap->discarded_heaps && /* frees of theirs were not counted */
-	       !(hawk_table_header(heap->table)->compatible_flags & HAWK_TABLE_COPIED);
+	       !(heap->table &&
+		 hawk_table_header(heap->table)->compatible_flags & HAWK_TABLE_COPIED);
 }
 
 /* Blocks that the counters call live and the walk did not find. */
