@@ -113,21 +113,13 @@ static void put_counted(const struct hawk_report *report, const struct hawk_scre
 	put_annotations(report, screen);
 }
 
-void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen *screen)
+/** Where writable memory went; of sources without headers the tracer took none. */
+static void put_memory(const struct hawk_heap *heap, const struct hawk_screen *screen)
 {
-	const struct hawk_heap *heap = report->heap;
 	const struct hawk_accounting *memory = &heap->accounting;
 	uint64_t whole = memory->writable_bytes;
 	uint64_t other = minus(whole, memory->heap_bytes);
 
-	if (!(heap->knows & HAWK_HEAP_CONTENTS)) {
-		put_counted(report, screen);
-		return;
-	}
-	hawk_screen_heading(screen, "Heap: %s live blocks, %s of %s writable memory",
-			    hawk_quantity_count(heap->sums.blocks).text,
-			    hawk_quantity_bytes(memory->requested_bytes).text,
-			    hawk_quantity_bytes(whole).text);
 	if (heap->knows & HAWK_HEAP_EXACT)
 		put_row(screen, "requested", memory->requested_bytes, whole,
 			"by the program, live");
@@ -145,6 +137,21 @@ void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen
 		put_row(screen, "tracer", memory->tracer_bytes, whole, "its stacks and counters");
 	put_row(screen, "other", minus(other, memory->tracer_bytes), whole,
 		"thread stacks, data segments, mmap");
+}
+
+void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen *screen)
+{
+	const struct hawk_heap *heap = report->heap;
+
+	if (!(heap->knows & HAWK_HEAP_CONTENTS)) {
+		put_counted(report, screen);
+		return;
+	}
+	hawk_screen_heading(screen, "Heap: %s live blocks, %s of %s writable memory",
+			    hawk_quantity_count(heap->sums.blocks).text,
+			    hawk_quantity_bytes(heap->accounting.requested_bytes).text,
+			    hawk_quantity_bytes(heap->accounting.writable_bytes).text);
+	put_memory(heap, screen);
 	put_history(report, screen);
 	put_sampling(report, screen);
 	put_annotations(report, screen);
