@@ -285,6 +285,10 @@ static void add_reach(struct judge *judge)
 
 static void find_pattern(struct judge *judge)
 {
+	if (judge->facts->no_ages) {
+		say(judge, HAWK_REASON_NO_AGES);
+		return;
+	}
 	if (judge->facts->life_seconds < LIFE_MIN_SECONDS) {
 		say(judge, HAWK_REASON_YOUNG_PROCESS);
 		return;
@@ -303,7 +307,8 @@ static void find_pattern(struct judge *judge)
 
 struct hawk_growth hawk_growth_judge(const struct hawk_growth_facts *facts)
 {
-	struct hawk_growth growth = {.life_seconds = facts->life_seconds, .is_rate_known = true};
+	struct hawk_growth growth = {.life_seconds = facts->life_seconds,
+				     .is_rate_known = !facts->no_ages};
 	struct judge judge = {
 		.facts = facts,
 		.growth = &growth,
@@ -321,7 +326,7 @@ struct hawk_growth hawk_growth_judge(const struct hawk_growth_facts *facts)
 		say(&judge, HAWK_REASON_FREED);
 	else
 		say(&judge, HAWK_REASON_NO_COUNTERS);
-	if (!growth.is_rate_known)
+	if (!growth.is_rate_known && !facts->no_ages)
 		say(&judge, HAWK_REASON_NO_RATE);
 	else if (growth.bytes_per_hour > 0)
 		say(&judge, HAWK_REASON_RATE);

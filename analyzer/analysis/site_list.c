@@ -75,7 +75,7 @@ static bool line_matches(const struct matcher *matcher, unsigned which,
 			 const struct hawk_stack_line *line)
 {
 	if (which == FUNCTION)
-		return line->kind == HAWK_LINE_FUNCTION &&
+		return line->kind != HAWK_LINE_SCOPE &&
 		       matches(matcher, which, line->name.function);
 	if (which == MODULE)
 		return matches(matcher, which, line->module.path);
@@ -114,7 +114,7 @@ static void select_sites(const struct matcher *matcher, const struct hawk_heap *
 		    site->inuse_bytes < matcher->filter->min_bytes)
 			continue;
 		if (matcher->compiled) {
-			hawk_stack_of_trace(symbols, heap->table, site->trace, stack);
+			hawk_stack_of_blocks(symbols, heap, site->trace, stack);
 			if (!is_wanted(matcher, stack))
 				continue;
 		}

@@ -174,7 +174,7 @@ struct hawk_error *hawk_suspects_find(const struct hawk_graph *graph,
 	CLEANUP(free_ptr) struct hawk_site_ages *ages = NULL;
 	struct hawk_error *err;
 
-	*ret = (struct hawk_suspects){.heap_bytes = graph->heap->sweep.bytes};
+	*ret = (struct hawk_suspects){.heap_bytes = graph->heap->sums.bytes};
 	ret->count = choose(graph->heap, full, ret);
 	err = hawk_site_ages_make(graph->heap, reach, NULL, &ages);
 	if (!err)

@@ -137,7 +137,7 @@ static void append_target(const struct hawk_session *session, struct hawk_text *
 static void append_refusal(const struct hawk_session *session, const char *target,
 			   struct hawk_text *text)
 {
-	uint64_t need = session->heap.sweep.blocks * GRAPH_BYTES_PER_BLOCK;
+	uint64_t need = session->heap.sums.blocks * GRAPH_BYTES_PER_BLOCK;
 	uint64_t have = hawk_memory_available();
 
 	if (is_table_file(session))
@@ -152,7 +152,7 @@ static void append_refusal(const struct hawk_session *session, const char *targe
 		hawk_text_printf(text,
 				 "No suspects: the pointers of %s blocks need about %s of memory, "
 				 "and %s are available. To try it: hawk-core retained %s",
-				 hawk_quantity_count(session->heap.sweep.blocks).text,
+				 hawk_quantity_count(session->heap.sums.blocks).text,
 				 hawk_quantity_bytes(need).text, hawk_quantity_bytes(have).text,
 				 target);
 }
@@ -182,7 +182,7 @@ static struct hawk_error *find_suspects(struct hawk_session *session, struct sus
 {
 	*ret = (struct suspects){0};
 	if (session->settings->no_suspects || is_filtered(session->settings) ||
-	    !session->heap.knows || !session->heap.sweep.blocks)
+	    !session->heap.knows || !session->heap.sums.blocks)
 		return NULL;
 	ret->wanted = true;
 	append_target(session, &ret->target);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * hawk-core blocks: prints every live block, one line each, while the sweep finds them; or the
+ * hawk-core blocks: prints every live block, one line each, while a walk finds them; or the
  * first N by size and age. Blocks of a live process are printed once it runs again, because the
  * reader may be slow.
  */
@@ -10,7 +10,7 @@
 #include "hawk/report/blocks.h"
 #include "session.h"
 
-/** Where the blocks of a sweep go. */
+/** Where the blocks of a walk go. */
 struct stream {
 	struct hawk_report_blocks *report;
 	struct hawk_heap_lost lost;
@@ -56,7 +56,7 @@ static struct hawk_error *walk_index(const struct hawk_heap *heap, const uint64_
 	return err;
 }
 
-/** `indexed`: the heap is loaded; else from a sweep, whose blocks are tested as they come. */
+/** `indexed`: the heap is loaded; else from a walk, whose blocks are tested as they come. */
 static struct hawk_error *print(struct hawk_session *session,
 				const struct hawk_block_filter *filter, bool indexed)
 {

@@ -225,15 +225,15 @@ struct told {
 
 static struct hawk_error *scan_all(const struct hawk_target *target,
 				   const struct hawk_block_index *index,
-				   const struct hawk_sweep_plan *plan, struct hawk_roots *roots,
-				   struct told *told)
+				   const struct hawk_heap_regions *regions,
+				   struct hawk_roots *roots, struct told *told)
 {
 	CLEANUP(ranges) struct hawk_root_ranges ranges = {0};
 	struct hawk_progress progress;
 	struct hawk_words words;
 	struct hawk_error *err;
 
-	err = hawk_root_ranges_find(target, index, plan, &ranges);
+	err = hawk_root_ranges_find(target, index, regions, &ranges);
 	if (!err && ranges.count)
 		qsort(ranges.items, ranges.count, sizeof(*ranges.items), compare);
 	hawk_progress_begin_bytes(&progress, "reading roots", bytes_to_scan(&ranges));
@@ -261,10 +261,10 @@ static uint64_t missing_bytes(const struct hawk_roots *roots)
 	return sum;
 }
 
-static void report(const struct hawk_sweep_plan *plan, const struct hawk_roots *roots,
+static void report(const struct hawk_heap_regions *regions, const struct hawk_roots *roots,
 		   const struct told *told, struct hawk_findings *findings)
 {
-	if (plan->blocks_missing)
+	if (regions->blocks_missing)
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "roots-unowned",
 				  "live blocks were not recorded or lost their headers, so memory "
 				  "between blocks may be in use: what only it points to is called "
@@ -310,13 +310,13 @@ struct hawk_error *hawk_roots_find(const struct hawk_heap *heap, struct hawk_fin
 	struct hawk_error *err = add_registers(heap->target, &heap->index, &roots);
 
 	if (!err)
-		err = scan_all(heap->target, &heap->index, &heap->plan, &roots, &told);
+		err = scan_all(heap->target, &heap->index, &heap->regions, &roots, &told);
 	if (err) {
 		hawk_roots_deinit(&roots);
 		return err;
 	}
 	shrink(&roots);
-	report(&heap->plan, &roots, &told, findings);
+	report(&heap->regions, &roots, &told, findings);
 	*ret = roots;
 	return NULL;
 }

@@ -9,13 +9,14 @@ enum { BSS_BEFORE_MAX = 64 /* mappings of a module between its .bss and its othe
 
 /* Whether each range that the program kept out of cores is still where the tracer has noted it.
  * Where one is not, it was unmapped, or mremap() has moved it, who knows where to. */
-static bool undumped_stayed(const struct hawk_target *target, const struct hawk_sweep_plan *plan)
+static bool undumped_stayed(const struct hawk_target *target,
+			    const struct hawk_heap_regions *regions)
 {
 	size_t count;
 	const struct hawk_mapping *mappings = hawk_target_mappings(target, &count);
 
-	for (size_t i = 0; i < plan->undumped_count; i++) {
-		const struct hawk_span *span = &plan->undumped[i];
+	for (size_t i = 0; i < regions->undumped.count; i++) {
+		const struct hawk_span *span = &regions->undumped.items[i];
 		bool stayed = span->start >= span->end;
 
 		for (size_t j = 0; j < count && !stayed; j++)
@@ -30,7 +31,7 @@ static bool undumped_stayed(const struct hawk_target *target, const struct hawk_
 /* A kernel dumps private anonymous memory that was ever written, all of it or (coredump_filter)
  * none; names of files tell it from other memory. */
 bool hawk_roots_knows_unwritten(const struct hawk_target *target,
-				const struct hawk_sweep_plan *plan)
+				const struct hawk_heap_regions *regions)
 {
 	size_t count;
 	const struct hawk_mapping *mappings = hawk_target_mappings(target, &count);
@@ -43,17 +44,20 @@ bool hawk_roots_knows_unwritten(const struct hawk_target *target,
 		else if (mappings[i].flags & HAWK_MAPPING_WRITE && mappings[i].dumped_bytes)
 			anonymous = true;
 	}
-	return anonymous && named && plan->undumped_known && undumped_stayed(target, plan);
+	return anonymous && named && regions->undumped_known && undumped_stayed(target, regions);
 }
 
 /* Of [start, end): what is not the tracer's own (which lies in its table file, say). */
-static uint64_t bytes_outside(const struct hawk_sweep_plan *plan, uint64_t start, uint64_t end)
+static uint64_t bytes_outside(const struct hawk_heap_regions *regions, uint64_t start, uint64_t end)
 {
 	uint64_t bytes = end - start;
 
-	for (size_t i = 0; i < plan->excluded_count; i++) {
-		uint64_t low = plan->excluded[i].start > start ? plan->excluded[i].start : start;
-		uint64_t high = plan->excluded[i].end < end ? plan->excluded[i].end : end;
+	for (size_t i = 0; i < regions->metadata.count; i++) {
+		uint64_t low = regions->metadata.items[i].start > start
+				       ? regions->metadata.items[i].start
+				       : start;
+		uint64_t high =
+			regions->metadata.items[i].end < end ? regions->metadata.items[i].end : end;
 
 		if (low < high)
 			bytes -= high - low; /* they are disjoint */
@@ -61,11 +65,11 @@ static uint64_t bytes_outside(const struct hawk_sweep_plan *plan, uint64_t start
 	return bytes;
 }
 
-static bool is_undumped(const struct hawk_sweep_plan *plan, const struct hawk_mapping *mapping)
+static bool is_undumped(const struct hawk_heap_regions *regions, const struct hawk_mapping *mapping)
 {
-	for (size_t i = 0; i < plan->undumped_count; i++)
-		if (plan->undumped[i].start < mapping->end &&
-		    mapping->start < plan->undumped[i].end)
+	for (size_t i = 0; i < regions->undumped.count; i++)
+		if (regions->undumped.items[i].start < mapping->end &&
+		    mapping->start < regions->undumped.items[i].end)
 			return true;
 	return false;
 }
@@ -92,7 +96,7 @@ static bool was_never_written(const struct hawk_roots_finder *finder,
 			      const struct hawk_mapping *mapping, const struct hawk_module *module)
 {
 	return !mapping->dumped_bytes && !(mapping->path && mapping->path[0]) &&
-	       !is_undumped(finder->plan, mapping) &&
+	       !is_undumped(finder->regions, mapping) &&
 	       (finder->unwritten_known || is_bss(finder, mapping, module));
 }
 
@@ -105,12 +109,12 @@ void hawk_roots_count_missing(const struct hawk_roots_finder *finder,
 	uint64_t missing = bytes > mapping->present_bytes ? bytes - mapping->present_bytes : 0;
 
 	if (missing)
-		missing = bytes_outside(finder->plan, mapping->end - missing, mapping->end);
+		missing = bytes_outside(finder->regions, mapping->end - missing, mapping->end);
 	/* Anonymous memory without rights is a reservation, not data. */
 	if (!missing || !(mapping->flags & HAWK_MAPPING_WRITE) ||
 	    was_never_written(finder, mapping, module))
 		return;
-	if (is_undumped(finder->plan, mapping))
+	if (is_undumped(finder->regions, mapping))
 		ranges->undumped_bytes += missing;
 	if (heap)
 		ranges->heap_missing_bytes += missing;
@@ -134,13 +138,13 @@ static bool is_of_gdb(const struct hawk_target *target)
 
 void hawk_roots_count_undumped(const struct hawk_roots_finder *finder)
 {
-	const struct hawk_sweep_plan *plan = finder->plan;
+	const struct hawk_heap_regions *regions = finder->regions;
 
-	if (!plan->undumped_count || !is_of_gdb(finder->target))
+	if (!regions->undumped.count || !is_of_gdb(finder->target))
 		return;
-	for (size_t i = 0; i < plan->undumped_count; i++) {
-		uint64_t start = plan->undumped[i].start;
-		uint64_t end = plan->undumped[i].end;
+	for (size_t i = 0; i < regions->undumped.count; i++) {
+		uint64_t start = regions->undumped.items[i].start;
+		uint64_t end = regions->undumped.items[i].end;
 
 		if (start >= end || hawk_target_mapping_at(finder->target, start))
 			continue;

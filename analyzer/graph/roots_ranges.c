@@ -10,7 +10,6 @@
 
 #include "hawk/base/array.h"
 #include "hawk/base/cleanup.h"
-#include "hawk/heap/part.h"
 
 struct hawk_error *hawk_roots_add_range(struct hawk_root_ranges *ranges,
 					struct hawk_root_range range)
@@ -204,9 +203,9 @@ static struct hawk_error *add_claims(const struct hawk_roots_finder *finder)
 		if (err)
 			return err;
 	}
-	for (size_t i = 0; i < finder->plan->excluded_count; i++) {
-		err = hawk_roots_claim_nobodys(finder, finder->plan->excluded[i].start,
-					       finder->plan->excluded[i].end);
+	for (size_t i = 0; i < finder->regions->metadata.count; i++) {
+		err = hawk_roots_claim_nobodys(finder, finder->regions->metadata.items[i].start,
+					       finder->regions->metadata.items[i].end);
 		if (err)
 			return err;
 	}
@@ -260,48 +259,30 @@ static struct hawk_error *add_rest(const struct hawk_roots_finder *finder, size_
 		(struct hawk_root_range){.start = at, .end = end, .kind = kind, .owner = owner});
 }
 
-/* Finds the first part of [start, end), which lies in one mapping, that belongs to a heap. The
- * kernel joins anonymous mappings that touch, so anything may lie beside an allocator's memory.
- * What glibc's malloc mapped for a single block, and its arenas other than the first, are known
- * from its size fields and heap headers; a block of anything else makes all the rest a heap. */
-static bool next_heap(const struct hawk_target *target, const struct hawk_block_index *index,
-		      uint64_t start, uint64_t end, struct hawk_span *ret)
-{
-	uint32_t block = hawk_block_index_first(index, start);
-	struct hawk_span span;
-	uint64_t first;
-
-	if (block && hawk_block_start(index, block - 1) + hawk_block_size(index, block - 1) > start)
-		block--;
-	if (block >= index->count || hawk_block_start(index, block) >= end)
-		return false;
-	first = hawk_block_start(index, block);
-	/* Whatever the fields say, there is progress. */
-	if (index->unsealed ||
-	    !hawk_heap_part(target, first, first + hawk_block_size(index, block), &span) ||
-	    span.end <= start)
-		span = (struct hawk_span){start, end};
-	ret->start = span.start > start ? span.start : start;
-	ret->end = span.end < end ? span.end : end;
-	return true;
-}
-
 /* Of a mapping with blocks in it: heaps, whose memory outside of blocks is free or not known, and
  * what else lies there. */
 static struct hawk_error *add_around_heaps(const struct hawk_roots_finder *finder, size_t claims,
 					   uint64_t at, uint64_t end, uint32_t owner)
 {
-	struct hawk_span heap;
+	const struct hawk_spans *outside = &finder->regions->outside;
 	struct hawk_error *err = NULL;
 
-	while (!err && at < end && next_heap(finder->target, finder->index, at, end, &heap)) {
-		err = add_rest(finder, claims, at, heap.start, HAWK_ROOT_OTHER, owner);
-		if (!err && finder->plan->blocks_missing)
-			err = add_rest(finder, claims, heap.start, heap.end, HAWK_ROOT_UNOWNED,
+	for (size_t i =
+		     hawk_array_first_above(outside->items, outside->count, sizeof(*outside->items),
+					    offsetof(struct hawk_span, end), at);
+	     !err && at < end; i++) {
+		struct hawk_span span = {end, end};
+
+		if (i < outside->count && outside->items[i].start < end)
+			span = outside->items[i];
+		if (finder->regions->blocks_missing)
+			err = add_rest(finder, claims, at, span.start, HAWK_ROOT_UNOWNED, owner);
+		if (!err)
+			err = add_rest(finder, claims, span.start, span.end, HAWK_ROOT_OTHER,
 				       owner);
-		at = heap.end;
+		at = span.end;
 	}
-	return err ? err : add_rest(finder, claims, at, end, HAWK_ROOT_OTHER, owner);
+	return err;
 }
 
 static struct hawk_error *add_mapping(const struct hawk_roots_finder *finder, size_t claims,
@@ -343,16 +324,16 @@ static struct hawk_error *add_mappings(const struct hawk_roots_finder *finder)
 
 struct hawk_error *hawk_root_ranges_find(const struct hawk_target *target,
 					 const struct hawk_block_index *index,
-					 const struct hawk_sweep_plan *plan,
+					 const struct hawk_heap_regions *regions,
 					 struct hawk_root_ranges *ret)
 {
 	struct hawk_roots_finder finder = {
 		.target = target,
 		.index = index,
-		.plan = plan,
+		.regions = regions,
 		.ranges = ret,
 		.tls_bytes = hawk_roots_static_tls_bytes(target),
-		.unwritten_known = hawk_roots_knows_unwritten(target, plan),
+		.unwritten_known = hawk_roots_knows_unwritten(target, regions),
 	};
 	struct hawk_error *err = hawk_stacks_find(target, &finder.stacks);
 

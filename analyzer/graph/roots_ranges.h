@@ -36,7 +36,7 @@ struct hawk_root_ranges {
 /** `*ret` starts as zeros; its items are the caller's to free, also after an error. */
 struct hawk_error *hawk_root_ranges_find(const struct hawk_target *target,
 					 const struct hawk_block_index *index,
-					 const struct hawk_sweep_plan *plan,
+					 const struct hawk_heap_regions *regions,
 					 struct hawk_root_ranges *ret);
 
 /* roots_stacks.c: stacks as glibc knows them. Their mappings do not tell: the kernel joins
@@ -84,12 +84,12 @@ bool hawk_roots_bins_next(struct hawk_words *words, uint64_t start, uint64_t end
 struct hawk_roots_finder {
 	const struct hawk_target *target;
 	const struct hawk_block_index *index;
-	const struct hawk_sweep_plan *plan;
+	const struct hawk_heap_regions *regions;
 	struct hawk_root_ranges *ranges;
 	uint64_t tls_bytes; /**< static TLS below thread pointers; 0 = not known */
 	struct hawk_stacks stacks;
 	bool unwritten_known; /**< anonymous memory that was not dumped was never written, unless
-				   plan->undumped has it */
+				   regions->undumped has it */
 };
 
 /** roots_ranges.c: adds a range, if it is not empty. */
@@ -115,7 +115,7 @@ uint64_t hawk_roots_static_tls_bytes(const struct hawk_target *target);
 
 /** roots_missing.c: whether anonymous memory that was not dumped was never written. */
 bool hawk_roots_knows_unwritten(const struct hawk_target *target,
-				const struct hawk_sweep_plan *plan);
+				const struct hawk_heap_regions *regions);
 
 /** roots_missing.c: counts what is missing of a mapping; `heap`: it has blocks in it. */
 void hawk_roots_count_missing(const struct hawk_roots_finder *finder,

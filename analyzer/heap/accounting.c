@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Sums over mappings, the sweep's result, its non-heap memory and the tracer's extents.
+ * Sums over mappings, what the walk counted, regions and the tracer's extents.
  */
-#include "hawk/heap/accounting.h"
+#include "hawk/heap/heap.h"
 
 #include "sealed/sweep.h"
 
@@ -81,7 +81,7 @@ static struct hawk_error *add_extents(const struct hawk_target *target,
 	return NULL;
 }
 
-/* Takes [start, end), which the sweep counted as heap, away. */
+/* Takes [start, end), which the walk counted as heap, away. */
 static struct hawk_error *take_away(const struct hawk_target *target, uint64_t start, uint64_t end,
 				    struct hawk_accounting *from)
 {
@@ -97,47 +97,63 @@ static struct hawk_error *take_away(const struct hawk_target *target, uint64_t s
 	return NULL;
 }
 
-/* The tracer's extents never counted as heap. */
-static struct hawk_error *take_outside(const struct hawk_target *target,
-				       const struct hawk_sweep_plan *plan,
-				       const struct hawk_heap_outside *outside,
-				       struct hawk_accounting *from)
+/* Metadata never counted as heap. */
+static struct hawk_error *take_outside(const struct hawk_heap *heap, struct hawk_accounting *from)
 {
+	const struct hawk_spans *outside = &heap->regions.outside;
+	const struct hawk_spans *metadata = &heap->regions.metadata;
 	struct hawk_error *err = NULL;
 	size_t next = 0;
 
 	for (size_t i = 0; i < outside->count && !err; i++) {
-		uint64_t at = outside->spans[i].start, end = outside->spans[i].end;
+		uint64_t at = outside->items[i].start, end = outside->items[i].end;
 
-		while (next < plan->excluded_count && plan->excluded[next].end <= at)
+		while (next < metadata->count && metadata->items[next].end <= at)
 			next++;
-		for (size_t j = next;
-		     j < plan->excluded_count && plan->excluded[j].start < end && !err; j++) {
-			err = take_away(target, at, plan->excluded[j].start, from);
-			at = plan->excluded[j].end;
+		for (size_t j = next; j < metadata->count && metadata->items[j].start < end && !err;
+		     j++) {
+			err = take_away(heap->target, at, metadata->items[j].start, from);
+			at = metadata->items[j].end;
 		}
 		if (!err)
-			err = take_away(target, at, end, from);
+			err = take_away(heap->target, at, end, from);
 	}
 	return err;
 }
 
-struct hawk_error *
-hawk_accounting_make(const struct hawk_target *target, const struct hawk_table *table,
-		     const struct hawk_sweep_plan *plan, const struct hawk_heap_outside *outside,
-		     const struct hawk_sweep_result *sweep, struct hawk_accounting *ret)
+/* Of a source that did not count them: the mappings that blocks begin in. */
+static uint64_t bytes_with_blocks(const struct hawk_heap *heap)
 {
+	const struct hawk_block_index *index = &heap->index;
+	size_t count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(heap->target, &count);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t first = hawk_block_index_first(index, mappings[i].start);
+
+		if (first < index->count && hawk_block_start(index, first) < mappings[i].end)
+			sum += mappings[i].present_bytes;
+	}
+	return sum;
+}
+
+struct hawk_error *hawk_accounting_make(const struct hawk_heap *heap, struct hawk_accounting *ret)
+{
+	const struct hawk_heap_sums *sums = &heap->sums;
 	struct hawk_accounting accounting = {
-		.requested_bytes = sweep->bytes,
-		.header_bytes = sweep->header_bytes,
-		.heap_bytes = sweep->heap_bytes,
-		.never_used_bytes = sweep->heap_zero_bytes,
-		.writable_bytes = writable_bytes(target),
+		.requested_bytes = sums->bytes,
+		.header_bytes = sums->header_bytes,
+		.heap_bytes = sums->heap_bytes ? sums->heap_bytes : bytes_with_blocks(heap),
+		.never_used_bytes = sums->zero_bytes,
+		.writable_bytes = writable_bytes(heap->target),
+		.measured = sums->touched_bytes,
 	};
-	struct hawk_error *err = table ? add_extents(target, table, &accounting) : NULL;
+	struct hawk_error *err =
+		heap->table ? add_extents(heap->target, heap->table, &accounting) : NULL;
 
 	if (!err)
-		err = take_outside(target, plan, outside, &accounting);
+		err = take_outside(heap, &accounting);
 	if (err)
 		return err;
 	accounting.overhead_bytes =
@@ -145,7 +161,7 @@ hawk_accounting_make(const struct hawk_target *target, const struct hawk_table *
 						     accounting.never_used_bytes);
 	accounting.other_bytes =
 		minus(accounting.writable_bytes, accounting.heap_bytes + accounting.tracer_bytes);
-	accounting.touched_bytes = sweep->touched_bytes + accounting.tracer_touched_bytes;
+	accounting.touched_bytes = sums->touched_bytes + accounting.tracer_touched_bytes;
 	*ret = accounting;
 	return NULL;
 }

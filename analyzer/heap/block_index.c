@@ -6,12 +6,9 @@
 #include "block_cover.h"
 #include "block_parts.h"
 #include "sealed/block_run.h"
-#include "sealed/sweep.h"
 
 #include <assert.h>
 #include <stdlib.h>
-
-#include "hawk/base/progress.h"
 
 enum {
 	/* A header and nothing else; most blocks are larger. */
@@ -209,45 +206,6 @@ struct hawk_error *hawk_block_index_finish(struct hawk_block_index *index)
 		hawk_area_trim(&index->heads_area, bytes / 2);
 	hawk_area_trim(&index->records_area,
 		       (size_t)(index->chunk_count + 1) * HAWK_CHUNK_RECORDS_BYTES);
-	return err;
-}
-
-static void tell_reading(void *context, uint64_t done, uint64_t all)
-{
-	(void)context;
-	hawk_progress_reach_of(done, all);
-}
-
-struct hawk_error *hawk_block_index_sweep(struct hawk_block_index *index,
-					  const struct hawk_target *target,
-					  const struct hawk_sweep_plan *plan, unsigned threads,
-					  struct hawk_findings *findings,
-					  struct hawk_sweep_result *ret)
-{
-	const struct hawk_heap_sink taker = {
-		.context = index,
-		.take = hawk_block_index_add,
-		.reserve = hawk_block_index_reserve,
-		.fill = hawk_block_index_fill,
-	};
-	size_t count;
-	const struct hawk_mapping *mappings = hawk_target_mappings(target, &count);
-	uint64_t bytes = 0;
-	struct hawk_progress progress;
-	struct hawk_error *err;
-
-	for (size_t i = 0; i < count; i++)
-		bytes += mappings[i].present_bytes;
-	err = hawk_block_index_init(index, bytes);
-	if (err)
-		return err;
-	hawk_progress_begin_bytes(&progress, "reading memory", 0);
-	err = hawk_sweep_parallel(target, plan, threads, &taker, tell_reading, NULL, findings, ret);
-	hawk_progress_end(&progress);
-	if (!err)
-		err = hawk_block_index_finish(index);
-	if (err)
-		hawk_block_index_deinit(index);
 	return err;
 }
 

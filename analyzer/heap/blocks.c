@@ -17,7 +17,7 @@ static uint64_t word_of(const struct hawk_heap *heap, struct hawk_near *near, ui
 
 	if (heap->index.heads)
 		return (uint64_t)heap->index.heads[whole] << 48;
-	if (heap->index.unsealed || start < HAWK_HEADER_BYTES)
+	if (!heap->source->has_headers || start < HAWK_HEADER_BYTES)
 		return 0;
 	start -= HAWK_HEADER_BYTES;
 	got = near ? hawk_near_read(near, start, &word, sizeof(word))
@@ -39,12 +39,12 @@ static bool take_block(const struct hawk_heap *heap, struct hawk_near *near, uin
 		.birth = hawk_header_birth(word),
 		.offset_code = (uint8_t)hawk_header_offset_code(word),
 	};
-	return heap->index.unsealed || word != 0;
+	return !heap->source->has_headers || word != 0;
 }
 
 static void prefetch_next(const struct hawk_heap *heap, struct hawk_near *near, uint32_t block)
 {
-	if (!heap->index.heads && !heap->index.unsealed &&
+	if (!heap->index.heads && heap->source->has_headers &&
 	    heap->index.count - block > HEADERS_AHEAD)
 		hawk_near_prefetch(near, hawk_block_start(&heap->index, block + HEADERS_AHEAD) -
 						 HAWK_HEADER_BYTES);

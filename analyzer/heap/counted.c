@@ -27,8 +27,8 @@ static void add_traces(struct hawk_heap *heap, const struct hawk_trace_counters 
 
 		site->inuse_objects += objects;
 		site->inuse_bytes += bytes;
-		heap->sweep.blocks += objects;
-		heap->sweep.bytes += bytes;
+		heap->sums.blocks += objects;
+		heap->sums.bytes += bytes;
 	}
 }
 

@@ -9,7 +9,7 @@
 
 #include "hawk/heap/heap.h"
 
-/** `heap` has its table and nothing else. Fills sites and the sums of sweep.blocks and .bytes. */
+/** `heap` has its table and nothing else. Fills sites and the sums of blocks and bytes. */
 struct hawk_error *hawk_heap_count(struct hawk_target *target, struct hawk_findings *findings,
 				   struct hawk_heap *heap);
 

@@ -5,12 +5,12 @@
  */
 #include "hawk/base/cleanup.h"
 #include "counted.h"
+#include "outside.h"
 #include "hawk/heap/lost.h"
 #include "hawk/base/parallel.h"
 #include "hawk/base/quantity.h"
 #include "site_map.h"
 #include "site_samples.h"
-#include "sealed/sweep.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ struct tally {
 /** Of one walk. */
 struct tallies {
 	uint32_t trace_count;
-	/** By trace id, one for each part of the sweep; the last one is for ids that are not in the
+	/** By trace id, one for each part of the walk; the last one is for ids that are not in the
 	 * table. */
 	struct tally *parts[HAWK_HEAP_PARTS_MAX];
 	unsigned threads;
@@ -63,13 +63,6 @@ static void add_samples(struct tallies *tallies, const struct hawk_block *blocks
 					     tallies->trace_count, tallies->samples);
 }
 
-static struct hawk_error *take_outside(struct tallies *tallies, const struct hawk_block *blocks,
-				       size_t count)
-{
-	return tallies->index->unsealed ? NULL
-					: hawk_heap_outside_take(&tallies->outside, blocks, count);
-}
-
 /* Blocks that cannot be numbered are counted all the same. */
 static struct hawk_error *refuse(struct tallies *tallies, struct hawk_error *err)
 {
@@ -83,7 +76,7 @@ static struct hawk_error *refuse(struct tallies *tallies, struct hawk_error *err
 static struct hawk_error *take_blocks(void *context, const struct hawk_block *blocks, size_t count)
 {
 	struct tallies *tallies = context;
-	struct hawk_error *err = take_outside(tallies, blocks, count);
+	struct hawk_error *err = hawk_heap_outside_take(&tallies->outside, blocks, count);
 
 	if (err)
 		return err;
@@ -114,7 +107,7 @@ static struct hawk_error *reserve_blocks(void *context, struct hawk_heap_run *ru
 	if (err || !*ret)
 		return err;
 	add_samples(tallies, run->blocks, run->count);
-	return take_outside(tallies, run->blocks, run->count);
+	return hawk_heap_outside_take(&tallies->outside, run->blocks, run->count);
 }
 
 static void fill_blocks(void *context, const struct hawk_heap_run *run, unsigned part)
@@ -132,7 +125,7 @@ static struct hawk_error *make_tallies(const struct hawk_heap *heap, struct tall
 
 	tallies->trace_count = heap->trace_count;
 	tallies->sample_mean = heap->sample_mean;
-	for (unsigned i = 0; i < hawk_sweep_parts(tallies->threads); i++) {
+	for (unsigned i = 0; i < tallies->threads && i < HAWK_HEAP_PARTS_MAX; i++) {
 		tallies->parts[i] = calloc(count, sizeof(*tallies->parts[i]));
 		if (!tallies->parts[i])
 			return &hawk_enomem;
@@ -148,7 +141,7 @@ static void free_tallies(struct tallies *tallies)
 		free(tallies->parts[i]);
 	free(tallies->samples);
 	free(tallies->refusal);
-	hawk_heap_outside_deinit(&tallies->outside);
+	free(tallies->outside.spans.items);
 }
 
 static void add_tally(struct hawk_site *site, const struct tally *tally)
@@ -191,21 +184,22 @@ static size_t blocks_in_flight(const struct hawk_heap *heap)
 /* Whether the counters tell how many blocks there should be. */
 static bool counters_are_known(const struct hawk_heap *heap)
 {
-	if (!heap->table)
+	if (!(heap->knows & HAWK_HEAP_COUNTERS))
 		return false;
 	/* A file goes on counting when the core of a process that lives has been written. */
 	if (hawk_target_table(heap->target) != heap->target &&
 	    !hawk_target_process(heap->target)->signal)
 		return false;
 	return !heap->discarded_heaps && /* frees of theirs were not counted */
-	       !(hawk_table_header(heap->table)->compatible_flags & HAWK_TABLE_COPIED);
+	       !(heap->table &&
+		 hawk_table_header(heap->table)->compatible_flags & HAWK_TABLE_COPIED);
 }
 
-/* Blocks that the counters call live and the sweep did not find. */
+/* Blocks that the counters call live and the walk did not find. */
 static uint64_t blocks_not_found(const struct hawk_heap *heap)
 {
 	const struct hawk_table_totals *totals = &heap->totals;
-	uint64_t found = totals->free_objects + heap->sweep.blocks;
+	uint64_t found = totals->free_objects + heap->sums.blocks;
 
 	return totals->alloc_objects > found ? totals->alloc_objects - found : 0;
 }
@@ -224,8 +218,8 @@ uint64_t hawk_heap_unaccounted(const struct hawk_heap *heap)
 
 bool hawk_heap_is_whole(const struct hawk_heap *heap)
 {
-	return counters_are_known(heap) && !blocks_not_found(heap) &&
-	       !hawk_table_header(heap->table)->dropped_objects && !heap->sweep.implausible;
+	return counters_are_known(heap) && !blocks_not_found(heap) && !heap->dropped_objects &&
+	       !heap->sums.implausible;
 }
 
 /* So many, and such a share of those that were found, are not what a program overwrites. */
@@ -235,19 +229,19 @@ enum { UNACCOUNTED_MANY = 64, UNACCOUNTED_SHARE = 16 };
  * such blocks held. */
 static void report_unaccounted(struct hawk_heap *heap, struct hawk_findings *findings)
 {
-	bool dropped = heap->table && hawk_table_header(heap->table)->dropped_objects;
 	uint64_t unaccounted = hawk_heap_unaccounted(heap);
 
-	heap->plan.blocks_missing = dropped || unaccounted || heap->sweep.implausible;
+	heap->regions.blocks_missing =
+		heap->dropped_objects || unaccounted || heap->sums.implausible;
 	if (!unaccounted || hawk_findings_partial(findings))
 		return;
 	if (unaccounted >= UNACCOUNTED_MANY &&
-	    unaccounted > heap->sweep.blocks / UNACCOUNTED_SHARE) {
+	    unaccounted > heap->sums.blocks / UNACCOUNTED_SHARE) {
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "block-missing",
 				  "%s blocks that were allocated and not freed were not found (%s "
 				  "were): memory was overwritten or is missing",
 				  hawk_quantity_count(unaccounted).text,
-				  hawk_quantity_count(heap->sweep.blocks).text);
+				  hawk_quantity_count(heap->sums.blocks).text);
 		return;
 	}
 	hawk_findings_add(
@@ -268,7 +262,7 @@ static struct hawk_error *walk(struct hawk_findings *findings, struct tallies *t
 		.fill = fill_blocks,
 	};
 	struct hawk_error *err =
-		heap->source->walk(heap, tallies->threads, &sink, findings, &heap->sweep);
+		heap->source->walk(heap, tallies->threads, &sink, findings, &heap->sums);
 
 	if (!err && !tallies->refusal)
 		err = refuse(tallies, hawk_block_index_finish(&heap->index));
@@ -287,8 +281,7 @@ static struct hawk_error *find_blocks(struct hawk_findings *findings, struct tal
 
 	if (!err)
 		err = hawk_block_index_init(&heap->index, bytes);
-	heap->index.unsealed = heap->source != &hawk_heap_sealed;
-	if (!err && hawk_target_process(heap->target)->live && !heap->index.unsealed)
+	if (!err && hawk_target_process(heap->target)->live && heap->source->has_headers)
 		err = hawk_block_index_keep_heads(&heap->index, bytes);
 	if (!err)
 		err = walk(findings, tallies, heap);
@@ -296,9 +289,12 @@ static struct hawk_error *find_blocks(struct hawk_findings *findings, struct tal
 		err = hawk_heap_outside_finish(&tallies->outside);
 	if (err)
 		return err;
+	if (tallies->outside.spans.count) {
+		heap->regions.outside = tallies->outside.spans;
+		tallies->outside.spans = (struct hawk_spans){0};
+	}
 	report_unaccounted(heap, findings);
-	return hawk_accounting_make(heap->target, heap->table, &heap->plan, &tallies->outside,
-				    &heap->sweep, &heap->accounting);
+	return hawk_accounting_make(heap, &heap->accounting);
 }
 
 static struct hawk_error *make_sites(struct hawk_findings *findings, const struct tallies *tallies,
@@ -322,7 +318,7 @@ static struct hawk_error *load_blocks(struct hawk_findings *findings, struct haw
 	struct tallies tallies = {
 		.threads = hawk_parallel_threads(),
 		.index = &heap->index,
-		.outside = {.target = heap->target},
+		.outside = {.source = heap->source, .target = heap->target},
 	};
 	struct hawk_error *err = find_blocks(findings, &tallies, heap);
 
@@ -331,6 +327,9 @@ static struct hawk_error *load_blocks(struct hawk_findings *findings, struct haw
 	free_tallies(&tallies);
 	return err;
 }
+
+/* In the order in which they are asked; the first that finds a heap is taken. */
+static const struct hawk_heap_source *const sources[] = {&hawk_heap_sealed};
 
 /* Whether there is a heap of the source; what is known before any block. */
 static struct hawk_error *find(const struct hawk_heap_source *source,
@@ -341,6 +340,26 @@ static struct hawk_error *find(const struct hawk_heap_source *source,
 	if (!err && *ret)
 		heap->source = source;
 	return err;
+}
+
+static struct hawk_error *find_any(struct hawk_findings *findings, struct hawk_heap *heap,
+				   bool *ret)
+{
+	struct hawk_error *err = NULL;
+
+	*ret = false;
+	for (size_t i = 0; !err && !*ret && i < sizeof(sources) / sizeof(sources[0]); i++)
+		err = find(sources[i], findings, heap, ret);
+	return err;
+}
+
+static struct hawk_error *load(bool found, struct hawk_findings *findings, struct hawk_heap *heap)
+{
+	if (!found)
+		return hawk_block_index_init(&heap->index, 0);
+	if (heap->knows & HAWK_HEAP_CONTENTS)
+		return load_blocks(findings, heap);
+	return hawk_heap_count(heap->target, findings, heap);
 }
 
 /* `heap` goes to `ret`, or away after an error. */
@@ -362,32 +381,37 @@ struct hawk_error *hawk_heap_load_from(const struct hawk_heap_source *source,
 	bool found = false;
 	struct hawk_error *err = find(source, findings, &heap, &found);
 
-	if (!err && !found)
-		err = hawk_block_index_init(&heap.index, 0);
-	else if (!err && heap.knows & HAWK_HEAP_CONTENTS)
-		err = load_blocks(findings, &heap);
-	else if (!err)
-		err = hawk_heap_count(target, findings, &heap);
+	if (!err)
+		err = load(found, findings, &heap);
 	return give(err, &heap, ret);
 }
 
 struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findings *findings,
 				  struct hawk_heap *ret)
 {
-	return hawk_heap_load_from(&hawk_heap_sealed, target, findings, ret);
+	struct hawk_heap heap = {.target = target};
+	bool found;
+	struct hawk_error *err = find_any(findings, &heap, &found);
+
+	if (!err)
+		err = load(found, findings, &heap);
+	return give(err, &heap, ret);
 }
 
 struct hawk_error *hawk_heap_load_table(struct hawk_target *target, struct hawk_findings *findings,
 					struct hawk_heap *ret)
 {
 	struct hawk_heap heap = {.target = target};
-	bool found = false;
-	struct hawk_error *err = find(&hawk_heap_sealed, findings, &heap, &found);
+	bool found;
+	struct hawk_error *err = find_any(findings, &heap, &found);
 
-	if (!err && found)
+	if (!err && found && !heap.source->at) {
+		err = load(found, findings, &heap);
+	} else if (!err && found) {
 		err = hawk_site_map_make(&heap);
-	if (!err && found)
-		err = hawk_site_map_finish(&heap, false);
+		if (!err)
+			err = hawk_site_map_finish(&heap, false);
+	}
 	return give(err, &heap, ret);
 }
 
@@ -395,7 +419,7 @@ struct hawk_error *hawk_heap_walk(const struct hawk_heap *heap, hawk_heap_functi
 				  void *context, struct hawk_findings *findings)
 {
 	const struct hawk_heap_sink sink = {.context = context, .take = take};
-	struct hawk_sweep_result sums;
+	struct hawk_heap_sums sums;
 
 	return heap->source->walk(heap, 1, &sink, findings, &sums);
 }
@@ -406,8 +430,8 @@ enum hawk_block_state hawk_heap_at(const struct hawk_heap *heap, uint64_t addres
 	bool interior;
 	uint32_t block;
 
-	if (heap->source == &hawk_heap_sealed)
-		return hawk_block_at(heap->target, &heap->plan, address, ret);
+	if (heap->source->at)
+		return heap->source->at(heap, address, ret);
 	block = heap->index.count ? hawk_block_index_find(&heap->index, address, &interior)
 				  : HAWK_BLOCK_NOWHERE;
 	if (block == HAWK_BLOCK_NOWHERE)
@@ -419,8 +443,7 @@ enum hawk_block_state hawk_heap_at(const struct hawk_heap *heap, uint64_t addres
 void hawk_heap_deinit(struct hawk_heap *heap)
 {
 	hawk_table_close(heap->table);
-	free((void *)heap->plan.excluded);
-	free((void *)heap->plan.undumped);
+	hawk_heap_regions_deinit(&heap->regions);
 	free(heap->sites);
 	free(heap->site_of_trace);
 	free(heap->refusal);

@@ -30,7 +30,8 @@ void hawk_heap_lost_take(struct hawk_heap_lost *lost, const struct hawk_block *b
 void hawk_heap_lost_report(const struct hawk_heap *heap, uint64_t objects, uint64_t bytes,
 			   struct hawk_findings *findings)
 {
-	if (objects && heap->table && !hawk_table_is_twin(heap->table))
+	if (objects && heap->knows & HAWK_HEAP_STACKS &&
+	    !(heap->table && hawk_table_is_twin(heap->table)))
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "stack-lost",
 				  "the stacks of %s live blocks (%s) cannot be read",
 				  hawk_quantity_count(objects).text,

@@ -3,26 +3,18 @@
  * @file
  * Goes from heap to heap: examines only blocks after the end of the last one.
  */
-#include "hawk/heap/outside.h"
+#include "outside.h"
 
-#include <stdlib.h>
-
-#include "hawk/heap/part.h"
+#include "hawk/base/array.h"
 
 static struct hawk_error *add(struct hawk_heap_outside *outside, uint64_t start, uint64_t end)
 {
 	if (start >= end)
 		return NULL;
-	if (outside->count == outside->capacity) {
-		size_t more = outside->capacity ? 2 * outside->capacity : 16;
-		void *moved = reallocarray(outside->spans, more, sizeof(*outside->spans));
-
-		if (!moved)
-			return &hawk_enomem;
-		outside->spans = moved;
-		outside->capacity = more;
-	}
-	outside->spans[outside->count++] = (struct hawk_span){start, end};
+	if (!hawk_array_reserve(&outside->spans.items, outside->spans.count, &outside->capacity,
+				sizeof(*outside->spans.items)))
+		return &hawk_enomem;
+	outside->spans.items[outside->spans.count++] = (struct hawk_span){start, end};
 	return NULL;
 }
 
@@ -53,7 +45,9 @@ static struct hawk_error *take_block(struct hawk_heap_outside *outside,
 	struct hawk_error *err =
 		header >= outside->mapping_end ? enter_mapping(outside, header) : NULL;
 
-	if (!err && hawk_heap_part(outside->target, block->start, end, &part)) {
+	/* Whatever a damaged heap says, it holds its block. */
+	if (!err && outside->source->extent(outside->target, block, &part) &&
+	    part.end > block->start) {
 		err = add(outside, outside->at, part.start);
 		outside->at = most(outside->at, part.end);
 	} else {
@@ -69,7 +63,7 @@ struct hawk_error *hawk_heap_outside_take(struct hawk_heap_outside *outside,
 {
 	struct hawk_error *err = NULL;
 
-	if (!count || blocks[count - 1].start < outside->covered)
+	if (!outside->source->extent || !count || blocks[count - 1].start < outside->covered)
 		return NULL;
 	for (size_t i = 0; i < count && !err; i++)
 		if (blocks[i].start >= outside->covered)
@@ -80,9 +74,4 @@ struct hawk_error *hawk_heap_outside_take(struct hawk_heap_outside *outside,
 struct hawk_error *hawk_heap_outside_finish(struct hawk_heap_outside *outside)
 {
 	return add(outside, outside->at, outside->mapping_end);
-}
-
-void hawk_heap_outside_deinit(struct hawk_heap_outside *outside)
-{
-	free(outside->spans);
 }

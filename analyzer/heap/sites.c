@@ -221,3 +221,10 @@ const struct hawk_site *hawk_heap_site(const struct hawk_heap *heap, uint32_t tr
 
 	return index < heap->site_count ? &heap->sites[index] : NULL;
 }
+
+const char *hawk_heap_class_name(const struct hawk_heap *heap, uint32_t trace)
+{
+	if (heap->knows & HAWK_HEAP_STACKS || !trace || trace >= heap->trace_count)
+		return NULL;
+	return heap->source->class_name(heap, trace);
+}

@@ -32,19 +32,20 @@ struct hawk_site_names {
 	struct entry *entries;
 	struct hawk_stack stack;
 	enum hawk_names_mode mode;
-	void *learned; /**< texts that stand for a site */
-	uint64_t *ids; /**< ascending; NULL before an id is to be shortened */
+	void *learned;                  /**< texts that stand for a site */
+	uint64_t *ids;                  /**< ascending; NULL before an id is to be shortened */
+	struct hawk_site_name nameless; /**< of blocks without a site */
 };
-
-static const struct hawk_site_name nameless = {.instead = "(no stack)"};
 
 const char *hawk_site_no_stack(const struct hawk_heap *heap, uint32_t site)
 {
 	uint64_t id = site < heap->site_count ? heap->sites[site].id : (uint64_t)HAWK_SITE_NO_STACK;
 
+	if (!(heap->knows & HAWK_HEAP_STACKS))
+		return "(class unknown)";
 	return id == HAWK_SITE_NOT_SAMPLED ? "(not sampled)"
 	       : id == HAWK_SITE_LOST      ? "(stack lost)"
-					   : nameless.instead;
+					   : "(no stack)";
 }
 
 struct hawk_error *hawk_site_names_create(const struct hawk_heap *heap,
@@ -57,6 +58,7 @@ struct hawk_error *hawk_site_names_create(const struct hawk_heap *heap,
 		return &hawk_enomem;
 	names->heap = heap;
 	names->symbols = symbols;
+	names->nameless.instead = hawk_site_no_stack(heap, UINT32_MAX);
 	hawk_stack_init(&names->stack);
 	names->entries = calloc(heap->site_count + 1, sizeof(*names->entries));
 	if (!names->entries) {
@@ -96,7 +98,7 @@ static struct hawk_site_name name_of(const struct hawk_stack *stack)
 	const struct hawk_stack_line *line;
 
 	if (!stack->count)
-		return nameless;
+		return (struct hawk_site_name){0};
 	line = &stack->lines[hawk_stack_telling_line(stack)];
 	return (struct hawk_site_name){
 		.function = line->name.function,
@@ -115,12 +117,12 @@ const struct hawk_site_name *hawk_site_name(struct hawk_site_names *names, uint3
 	struct entry *entry;
 
 	if (site >= names->heap->site_count)
-		return &nameless;
+		return &names->nameless;
 	entry = &names->entries[site];
 	if (entry->known)
 		return &entry->name;
-	hawk_stack_of_trace(names->symbols, names->heap->table, names->heap->sites[site].trace,
-			    &names->stack);
+	hawk_stack_of_blocks(names->symbols, names->heap, names->heap->sites[site].trace,
+			     &names->stack);
 	entry->name = name_of(&names->stack);
 	if (!entry->name.has_stack)
 		entry->name.instead = hawk_site_no_stack(names->heap, site);

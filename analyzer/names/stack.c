@@ -140,6 +140,21 @@ void hawk_stack_of_trace(struct hawk_symbols *symbols, const struct hawk_table *
 	append_scopes(table, trace, 0, stack);
 }
 
+void hawk_stack_of_blocks(struct hawk_symbols *symbols, const struct hawk_heap *heap,
+			  uint32_t trace, struct hawk_stack *stack)
+{
+	struct hawk_stack_line line = {.kind = HAWK_LINE_CLASS};
+
+	if (heap->knows & HAWK_HEAP_STACKS) {
+		hawk_stack_of_trace(symbols, heap->table, trace, stack);
+		return;
+	}
+	clear(stack);
+	line.name.function = hawk_heap_class_name(heap, trace);
+	if (line.name.function)
+		append(stack, &line);
+}
+
 static void append_entry(struct hawk_symbols *symbols, const struct hawk_fold_entry *entry,
 			 const struct hawk_stack_frame *frames, struct hawk_stack *stack)
 {

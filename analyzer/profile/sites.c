@@ -48,7 +48,7 @@ static uint32_t step_of(struct maker *maker, uint32_t number, struct hawk_profil
 	char id[ID_BYTES];
 
 	snprintf(id, sizeof(id), "%016" PRIx64, site->id);
-	hawk_stack_of_trace(maker->symbols, maker->heap->table, site->trace, &maker->stack);
+	hawk_stack_of_blocks(maker->symbols, maker->heap, site->trace, &maker->stack);
 	*labels = (struct hawk_profile_labels){
 		.site = hawk_profile_string(profile, id),
 		.type = hawk_profile_string(profile, maker->stack.type),
@@ -91,8 +91,8 @@ static void add_rest(struct maker *maker, unsigned skipped)
 	const uint64_t whole[SITE_COLUMNS] = {
 		heap->totals.alloc_objects,
 		heap->totals.alloc_bytes,
-		heap->sweep.blocks,
-		heap->sweep.bytes,
+		heap->sums.blocks,
+		heap->sums.bytes,
 	};
 	int64_t values[SITE_COLUMNS], any = 0;
 
@@ -140,7 +140,7 @@ struct hawk_error *hawk_profile_of_sites(const struct hawk_heap *heap, struct ha
 					 struct hawk_profile **ret)
 {
 	struct maker maker = {.heap = heap, .symbols = symbols, .style = style};
-	unsigned skipped = heap->knows & HAWK_HEAP_STACKS ? 0 : ALLOC_COLUMNS;
+	unsigned skipped = heap->knows & HAWK_HEAP_COUNTERS ? 0 : ALLOC_COLUMNS;
 	struct hawk_error *err =
 		hawk_profile_create(site_columns + skipped, SITE_COLUMNS - skipped, &maker.profile);
 

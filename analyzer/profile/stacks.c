@@ -138,8 +138,11 @@ static uint32_t add_line(struct hawk_profile *profile, uint32_t parent,
 {
 	CLEANUP(text) struct hawk_text text = {0};
 
-	if (line->kind == HAWK_LINE_SCOPE)
-		return hawk_profile_note(profile, parent, HAWK_PROFILE_SCOPE, line->name.function);
+	if (line->kind == HAWK_LINE_SCOPE || line->kind == HAWK_LINE_CLASS)
+		return hawk_profile_note(profile, parent,
+					 line->kind == HAWK_LINE_SCOPE ? HAWK_PROFILE_SCOPE
+								       : HAWK_PROFILE_SITE,
+					 line->name.function);
 	hawk_text_printf(&text, "(%llu frames left out)", (unsigned long long)line->left_out);
 	return hawk_profile_note(profile, parent, HAWK_PROFILE_NOTE, hawk_text_string(&text));
 }

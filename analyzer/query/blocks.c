@@ -82,9 +82,9 @@ static struct hawk_error *get_known(const struct hawk_sql *sql, uint32_t number,
 
 	if (column == BLOCK_TYPE) {
 		*ret = sql_text(hawk_block_type(sql->source.types, &block));
-	} else if (known && column == BLOCK_KIND) {
-		*ret = sql_text(hawk_report_kind_name(block.kind));
-	} else if (known) {
+	} else if (column == BLOCK_KIND) {
+		*ret = sql_text(known && block.kind ? hawk_report_kind_name(block.kind) : NULL);
+	} else if (known && sql->source.heap->knows & HAWK_HEAP_AGES) {
 		ret->kind = SQL_REAL;
 		ret->real = hawk_heap_age_seconds(sql->source.heap, hawk_birth_decode(block.birth));
 	}

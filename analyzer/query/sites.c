@@ -32,8 +32,8 @@ static struct hawk_error *fill_stack(struct sql_cursor *cursor, uint64_t row)
 
 	if (state->filled && state->site == row)
 		return NULL;
-	hawk_stack_of_trace(source->symbols, source->heap->table, source->heap->sites[row].trace,
-			    &state->stack);
+	hawk_stack_of_blocks(source->symbols, source->heap, source->heap->sites[row].trace,
+			     &state->stack);
 	state->filled = true;
 	state->site = row;
 	return NULL;
@@ -72,7 +72,8 @@ static struct hawk_error *get_site(struct sql_cursor *cursor, uint64_t row, int 
 	const struct hawk_stack_line *line = &no_line;
 	/* If not, the estimates of the others stand for it: sums count it once. */
 	bool counted = site->id != HAWK_SITE_NOT_SAMPLED || !heap->sample_mean;
-	bool live = counted && site->inuse_objects;
+	bool live = counted && site->inuse_objects && heap->knows & HAWK_HEAP_AGES;
+	bool totals = counted && heap->knows & HAWK_HEAP_COUNTERS;
 	struct hawk_error *err = NULL;
 
 	if (column == SITE_SCOPES)
@@ -87,8 +88,8 @@ static struct hawk_error *get_site(struct sql_cursor *cursor, uint64_t row, int 
 		sql_site((uint32_t)row),
 		sql_integer_if(counted, site->inuse_objects),
 		sql_integer_if(counted, site->inuse_bytes),
-		sql_integer_if(counted, site->alloc_objects),
-		sql_integer_if(counted, site->alloc_bytes),
+		sql_integer_if(totals, site->alloc_objects),
+		sql_integer_if(totals, site->alloc_bytes),
 		age_if(live, heap, site->oldest_units),
 		age_if(live, heap, site->newest_units),
 		sql_text(line->name.function),
@@ -135,7 +136,7 @@ static struct hawk_error *get_frame(struct sql_cursor *cursor, uint64_t row, int
 		sql_text(line->name.file),
 		sql_integer_if(line->name.line, line->name.line),
 		sql_text(line->has_module ? line->module.path : NULL),
-		sql_integer(line->pc),
+		sql_integer_if(line->kind != HAWK_LINE_CLASS, line->pc),
 		sql_integer(line->name.inlined),
 	};
 

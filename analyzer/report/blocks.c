@@ -45,10 +45,16 @@ static void format_tail(struct hawk_report_blocks *report, unsigned kind, unsign
 	const char *name = hawk_report_kind_name((uint8_t)kind);
 	int length;
 
-	length = snprintf(tail->text, sizeof(tail->text),
-			  report->json ? "\",\"age_seconds\":%.2f,\"kind\":\"%s\",\"type\":"
-				       : "  %11.1f  %s",
-			  seconds, name);
+	if (report->heap->knows & HAWK_HEAP_AGES)
+		length = snprintf(tail->text, sizeof(tail->text),
+				  report->json ? "\",\"age_seconds\":%.2f,\"kind\":\"%s\",\"type\":"
+					       : "  %11.1f  %s",
+				  seconds, name);
+	else
+		length = snprintf(tail->text, sizeof(tail->text),
+				  report->json ? "\",\"age_seconds\":null,\"kind\":\"%s\",\"type\":"
+					       : "            -  %s",
+				  name);
 	tail->length = (uint8_t)length;
 }
 

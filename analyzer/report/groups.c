@@ -39,9 +39,9 @@ static void put_value(const struct hawk_report *report, const struct hawk_screen
 	uint64_t value = by_count ? counts->inuse_objects
 			 : total  ? counts->alloc_bytes
 				  : counts->inuse_bytes;
-	uint64_t whole = by_count ? heap->sweep.blocks
+	uint64_t whole = by_count ? heap->sums.blocks
 			 : total  ? heap->totals.alloc_bytes
-				  : heap->sweep.bytes;
+				  : heap->sums.bytes;
 	struct hawk_quantity text =
 		by_count || screen->full ? hawk_quantity_count(value) : hawk_quantity_bytes(value);
 
@@ -60,7 +60,9 @@ static void put_name(const struct hawk_report *report, const struct hawk_screen 
 		hawk_utf8_append_safe(&module,
 				      screen->full ? group->module : hawk_path_base(group->module));
 	if (!group->name)
-		hawk_text_puts(&text, module.size ? "(unknown)" : "(no stack, or no module)");
+		hawk_text_puts(&text, module.size || !(report->heap->knows & HAWK_HEAP_STACKS)
+					      ? "(unknown)"
+					      : "(no stack, or no module)");
 	else if (report->by == HAWK_GROUP_BY_FUNCTION)
 		hawk_function_name_append(&text, group->name, width);
 	else
@@ -136,11 +138,11 @@ struct hawk_error *hawk_report_groups(const struct hawk_report *report,
 	return NULL;
 }
 
-static void put_json_counts(const char *key, const struct hawk_group_counts *counts,
-			    struct hawk_json *json)
+static void put_json_counts(const struct hawk_report *report, const char *key,
+			    const struct hawk_group_counts *counts, struct hawk_json *json)
 {
 	hawk_json_put_object(json, key);
-	hawk_json_put_counts(json, counts);
+	hawk_json_put_counts(json, report->heap, counts);
 	hawk_json_object_end(json);
 }
 
@@ -161,8 +163,8 @@ struct hawk_error *hawk_report_json_groups(const struct hawk_report *report, str
 		hawk_json_object(json);
 		hawk_json_put_string(json, "name", sorted[i].name);
 		hawk_json_put_string(json, "module", sorted[i].module);
-		put_json_counts("flat", &sorted[i].flat, json);
-		put_json_counts("cum", &sorted[i].cum, json);
+		put_json_counts(report, "flat", &sorted[i].flat, json);
+		put_json_counts(report, "cum", &sorted[i].cum, json);
 		hawk_json_object_end(json);
 	}
 	hawk_json_array_end(json);

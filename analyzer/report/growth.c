@@ -82,6 +82,9 @@ void hawk_growth_append_reason(struct hawk_text *text, const struct hawk_growth 
 		hawk_text_printf(text, "its life of %s is too short to tell",
 				 hawk_quantity_seconds(growth->life_seconds).text);
 		return;
+	case HAWK_REASON_NO_AGES:
+		hawk_text_puts(text, "when its blocks were made is not known");
+		return;
 	case HAWK_REASON_FEW_BLOCKS:
 		append_few(text, facts);
 		return;
@@ -268,6 +271,10 @@ void hawk_report_growth(const struct hawk_growth_report *report, const struct ha
 					"see which sites grow");
 		return;
 	}
+	if (!(heap->knows & HAWK_HEAP_AGES)) {
+		hawk_screen_heading(screen, "Growth: unknown, nothing tells when blocks were made");
+		return;
+	}
 	hawk_screen_heading(screen, "Growth of sites in %s (%s of %s)",
 			    hawk_quantity_seconds(hawk_site_ages_life_seconds(heap)).text,
 			    hawk_quantity_count(end).text, hawk_quantity_count(count).text);
@@ -286,11 +293,15 @@ void hawk_report_growth(const struct hawk_growth_report *report, const struct ha
 }
 
 /** Sums are rounded and not the parts, so that these add up to all blocks. */
-static void put_bins(struct hawk_json *json, const char *key, const uint64_t *bins)
+static void put_bins(struct hawk_json *json, const char *key, bool known, const uint64_t *bins)
 {
 	uint64_t sum = HAWK_AGE_ONE / 2;
 	uint64_t put = 0;
 
+	if (!known) {
+		hawk_json_put_null(json, key);
+		return;
+	}
 	hawk_json_put_array(json, key);
 	for (unsigned i = 0; i < HAWK_AGE_BINS; i++) {
 		sum += bins[i];
@@ -344,8 +355,8 @@ static void put_json_site(const struct hawk_growth_report *report, uint32_t inde
 	hawk_json_put_integer(json, "inuse_bytes", facts.inuse_bytes);
 	hawk_json_put_integer_if(json, "alloc_objects", facts.alloc_objects, facts.alloc_objects);
 	hawk_report_json_growth(&growth, &facts, json);
-	put_bins(json, "born_objects", facts.born_objects);
-	put_bins(json, "born_bytes", facts.born_bytes);
+	put_bins(json, "born_objects", !facts.no_ages, facts.born_objects);
+	put_bins(json, "born_bytes", !facts.no_ages, facts.born_bytes);
 	hawk_report_json_reach(&facts, json);
 	hawk_report_json_retained(report->retained ? &report->retained[index] : NULL, false, json);
 	hawk_report_json_site_stack(report->pointers, index, json);
@@ -367,8 +378,13 @@ void hawk_report_growth_json(const struct hawk_growth_report *report, struct haw
 	const struct hawk_heap *heap = report->pointers->heap;
 	size_t end = hawk_report_limit(report->pointers, 0, report->list->count, true);
 
-	hawk_json_put_seconds(json, "life_seconds", hawk_site_ages_life_seconds(heap));
-	put_json_life(&heap->life, json);
+	if (heap->knows && !(heap->knows & HAWK_HEAP_AGES)) {
+		hawk_json_put_null(json, "life_seconds");
+		hawk_json_put_null(json, "life");
+	} else {
+		hawk_json_put_seconds(json, "life_seconds", hawk_site_ages_life_seconds(heap));
+		put_json_life(&heap->life, json);
+	}
 	hawk_json_put_array(json, "sites");
 	for (size_t i = 0; i < end; i++)
 		put_json_site(report, report->list->sites[i], json);

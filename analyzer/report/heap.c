@@ -37,8 +37,10 @@ static void put_row(const struct hawk_screen *screen, const char *name, uint64_t
 static void put_history(const struct hawk_report *report, const struct hawk_screen *screen)
 {
 	const struct hawk_heap *heap = report->heap;
-	const struct hawk_table_header *header = hawk_table_header(heap->table);
+	bool twin = heap->table && hawk_table_is_twin(heap->table); // which holds no counters
 
+	if (twin || !(heap->knows & HAWK_HEAP_COUNTERS))
+		return;
 	hawk_output_printf(screen->output, "  %s blocks (%s) were allocated",
 			   hawk_quantity_count(heap->totals.alloc_objects).text,
 			   hawk_quantity_bytes(heap->totals.alloc_bytes).text);
@@ -49,17 +51,21 @@ static void put_history(const struct hawk_report *report, const struct hawk_scre
 				   hawk_quantity_count(heap->totals.threads).text,
 				   heap->totals.threads == 1 ? "" : "s");
 	hawk_output_puts(screen->output, "\n");
-	if (header->dropped_objects)
+	if (heap->dropped_objects)
 		hawk_output_printf(screen->output,
 				   "  %s blocks (%s) could not be recorded for lack of room\n",
-				   hawk_quantity_count(header->dropped_objects).text,
-				   hawk_quantity_bytes(header->dropped_bytes).text);
+				   hawk_quantity_count(heap->dropped_objects).text,
+				   hawk_quantity_bytes(heap->dropped_bytes).text);
 }
 
+/* What only a trace table tells. */
 static void put_annotations(const struct hawk_report *report, const struct hawk_screen *screen)
 {
-	const struct hawk_table_header *header = hawk_table_header(report->heap->table);
+	const struct hawk_table *table = report->heap->table;
+	const struct hawk_table_header *header = table ? hawk_table_header(table) : NULL;
 
+	if (!header)
+		return;
 	if (header->compatible_flags & HAWK_TABLE_ONLY_SCOPES)
 		hawk_output_puts(screen->output,
 				 "  Stacks were recorded inside of scopes only (only=scopes).\n");
@@ -91,8 +97,8 @@ static void put_counted(const struct hawk_report *report, const struct hawk_scre
 	const struct hawk_heap *heap = report->heap;
 
 	hawk_screen_heading(screen, "Heap: %s live blocks, %s",
-			    hawk_quantity_count(heap->sweep.blocks).text,
-			    hawk_quantity_bytes(heap->sweep.bytes).text);
+			    hawk_quantity_count(heap->sums.blocks).text,
+			    hawk_quantity_bytes(heap->sums.bytes).text);
 	hawk_output_puts(
 		screen->output,
 		"  From the tracer's table file: allocations minus frees of each stack.\n"
@@ -102,30 +108,44 @@ static void put_counted(const struct hawk_report *report, const struct hawk_scre
 	put_annotations(report, screen);
 }
 
-void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen *screen)
+/** Where writable memory went; of sources without headers the tracer took none. */
+static void put_memory(const struct hawk_heap *heap, const struct hawk_screen *screen)
 {
-	const struct hawk_accounting *memory = &report->heap->accounting;
+	const struct hawk_accounting *memory = &heap->accounting;
 	uint64_t whole = memory->writable_bytes;
 
-	if (!(report->heap->knows & HAWK_HEAP_CONTENTS)) {
+	if (heap->knows & HAWK_HEAP_EXACT)
+		put_row(screen, "requested", memory->requested_bytes, whole,
+			"by the program, live");
+	else
+		put_row(screen, "usable", memory->requested_bytes, whole, "live blocks");
+	if (heap->source->has_headers)
+		put_row(screen, "headers", memory->header_bytes, whole,
+			"the tracer's, before each block");
+	put_row(screen, "allocator", memory->overhead_bytes, whole,
+		"free and cached chunks, rest of its mappings");
+	if (memory->measured)
+		put_row(screen, "unused", memory->never_used_bytes, whole,
+			"zero pages of the heap");
+	if (heap->source->has_headers)
+		put_row(screen, "tracer", memory->tracer_bytes, whole, "its stacks and counters");
+	put_row(screen, "other", memory->other_bytes, whole, "thread stacks, data segments, mmap");
+}
+
+void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen *screen)
+{
+	const struct hawk_heap *heap = report->heap;
+
+	if (!(heap->knows & HAWK_HEAP_CONTENTS)) {
 		put_counted(report, screen);
 		return;
 	}
 	hawk_screen_heading(screen, "Heap: %s live blocks, %s of %s writable memory",
-			    hawk_quantity_count(report->heap->sweep.blocks).text,
-			    hawk_quantity_bytes(memory->requested_bytes).text,
-			    hawk_quantity_bytes(whole).text);
-	put_row(screen, "requested", memory->requested_bytes, whole, "by the program, live");
-	put_row(screen, "headers", memory->header_bytes, whole, "the tracer's, before each block");
-	put_row(screen, "allocator", memory->overhead_bytes, whole,
-		"free and cached chunks, rest of its mappings");
-	put_row(screen, "unused", memory->never_used_bytes, whole, "zero pages of the heap");
-	put_row(screen, "tracer", memory->tracer_bytes, whole, "its stacks and counters");
-	put_row(screen, "other", memory->other_bytes, whole, "thread stacks, data segments, mmap");
-	if (!(report->heap->knows & HAWK_HEAP_STACKS))
-		return;
-	if (!hawk_table_is_twin(report->heap->table)) // which holds no counters
-		put_history(report, screen);
+			    hawk_quantity_count(heap->sums.blocks).text,
+			    hawk_quantity_bytes(heap->accounting.requested_bytes).text,
+			    hawk_quantity_bytes(heap->accounting.writable_bytes).text);
+	put_memory(heap, screen);
+	put_history(report, screen);
 	put_sampling(report, screen);
 	put_annotations(report, screen);
 }

@@ -204,7 +204,11 @@ static void put_record(const struct hawk_leaks_report *report, const struct hawk
 						: (unsigned long long)HAWK_SITE_LOST);
 	hawk_site_stacks_put(stacks, record->site);
 	put_evidence(report, screen, record);
-	put_example(report, screen, one ? "block" : "oldest block", record->example);
+	put_example(report, screen,
+		    one                            ? "block"
+		    : heap->knows & HAWK_HEAP_AGES ? "oldest block"
+						   : "first block",
+		    record->example);
 	if (record->indirect_objects)
 		hawk_output_printf(screen->output, "%*s%s block%s, %s, lost with %s\n", INDENT, "",
 				   hawk_quantity_count(record->indirect_objects).text,

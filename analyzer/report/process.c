@@ -331,7 +331,7 @@ static void put_memory(const struct hawk_report *report, const struct hawk_scree
 			hawk_output_printf(screen->output, ", %s swapped out",
 					   hawk_quantity_bytes(process->swapped_bytes).text);
 		hawk_output_puts(screen->output, "\n");
-	} else if (!process->live && heap->knows & HAWK_HEAP_CONTENTS) {
+	} else if (!process->live && heap->accounting.measured) {
 		put_field(screen, "memory");
 		hawk_output_printf(screen->output,
 				   "%s in non-zero pages (RES in top also counts file pages)\n",

@@ -82,7 +82,7 @@ static void put_json_group(const struct hawk_report *report, const struct hawk_s
 	hawk_json_put_scope_path(json, "path", report->heap->table, group->label);
 	hawk_json_put_integer(json, "entries", group->entries);
 	hawk_json_put_integer(json, "total_ns", group->total_ns);
-	hawk_json_put_counts(json, &group->counts);
+	hawk_json_put_counts(json, report->heap, &group->counts);
 	hawk_json_object_end(json);
 }
 

@@ -238,6 +238,15 @@ static void put_scope_line(const struct hawk_screen *screen, const struct hawk_s
 	hawk_output_puts(screen->output, "\n");
 }
 
+static void put_class_line(const struct hawk_screen *screen, const struct hawk_stack_line *line,
+			   size_t width)
+{
+	CLEANUP(text) struct hawk_text name = {0};
+
+	hawk_function_name_append(&name, line->name.function, screen->full ? SIZE_MAX : width);
+	hawk_screen_line(screen, &name);
+}
+
 static void put_left_out(const struct hawk_screen *screen, const struct hawk_stack_line *line)
 {
 	if (line->kind == HAWK_LINE_CUT)
@@ -334,6 +343,10 @@ static void put_line(const struct hawk_screen *screen, const struct hawk_stack_l
 		put_scope_line(screen, line, room_for(screen, indent));
 		return;
 	}
+	if (line->kind == HAWK_LINE_CLASS) {
+		put_class_line(screen, line, room_for(screen, indent));
+		return;
+	}
 	if (line->left_out) {
 		put_left_out(screen, line);
 		return;
@@ -367,7 +380,7 @@ uint64_t hawk_screen_line_look(const struct hawk_screen *screen, const struct ha
 	const char *function = line->name.function ? line->name.function : "";
 	uint64_t hash;
 
-	if (line->kind == HAWK_LINE_SCOPE)
+	if (line->kind == HAWK_LINE_SCOPE || line->kind == HAWK_LINE_CLASS)
 		return XXH3_64bits_withSeed(function, strlen(function), line->unplaced);
 	fit(screen, line, &nothing, indent, &fitted);
 	hash = XXH3_64bits(fitted.function.bytes, fitted.function.size);

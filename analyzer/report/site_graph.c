@@ -175,7 +175,8 @@ struct hawk_error *hawk_report_site_graph(const struct hawk_pointer_report *repo
 	}
 	hawk_report_put_sampling(report, screen);
 	hawk_screen_faint(screen, "%10s %12s  %-16s  %s\n    %10s %8s  %s\n", "size", "blocks",
-			  "site", "allocated by", "held size", "blocks", "held");
+			  "site", report->heap->knows & HAWK_HEAP_STACKS ? "allocated by" : "class",
+			  "held size", "blocks", "held");
 	hawk_report_put_rows(report, screen, put_sites,
 			     &(struct site_rows){report, &by, list->sites, end});
 	return NULL;

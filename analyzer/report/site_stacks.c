@@ -51,7 +51,7 @@ static void look_up(struct hawk_site_stacks *stacks, uint32_t site)
 	const struct hawk_heap *heap = stacks->heap;
 	uint32_t trace = site < heap->site_count ? heap->sites[site].trace : 0;
 
-	hawk_stack_of_trace(stacks->symbols, heap->table, trace, &stacks->stack);
+	hawk_stack_of_blocks(stacks->symbols, heap, trace, &stacks->stack);
 }
 
 /** One behind the last line that is shown in any case. */

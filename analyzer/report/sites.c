@@ -68,7 +68,7 @@ static void put_row(const struct hawk_report *report, const struct hawk_screen *
 		    const struct list_plan *plan, size_t number, const struct hawk_site *site)
 {
 	bool by_count = plan->sort == HAWK_SITE_SORT_COUNT;
-	uint64_t whole = by_count ? report->heap->sweep.blocks : report->heap->sweep.bytes;
+	uint64_t whole = by_count ? report->heap->sums.blocks : report->heap->sums.bytes;
 	struct hawk_quantity size = screen->full ? hawk_quantity_count(site->inuse_bytes)
 						 : hawk_quantity_bytes(site->inuse_bytes);
 	struct hawk_quantity age;

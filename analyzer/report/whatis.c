@@ -5,6 +5,7 @@
  */
 #include "hawk/base/cleanup.h"
 #include "hawk/names/function_name.h"
+#include "hawk/names/site_names.h"
 #include "json/objects.h"
 #include "hawk/base/quantity.h"
 #include "hawk/report/whatis.h"
@@ -45,6 +46,7 @@ static void put_block(const struct hawk_report *report, const struct hawk_whatis
 	const struct hawk_block *block = &whatis->block;
 	const struct hawk_site *site = hawk_heap_site(report->heap, block->trace);
 	double age = hawk_heap_age_seconds(report->heap, hawk_birth_decode(block->birth));
+	bool stacks = report->heap->knows & HAWK_HEAP_STACKS;
 	CLEANUP(text) struct hawk_text text = {0};
 	struct hawk_stack stack = {0};
 
@@ -56,20 +58,27 @@ static void put_block(const struct hawk_report *report, const struct hawk_whatis
 	else
 		hawk_text_printf(&text, "byte %llu of the ",
 				 (unsigned long long)(whatis->address - block->start));
-	if (whatis->state != HAWK_BLOCK_DEAD)
-		hawk_text_printf(
-			&text, "live block 0x%llx, %s bytes, from %s, %s old",
-			(unsigned long long)block->start, hawk_quantity_count(block->size).text,
-			hawk_report_kind_name(block->kind), hawk_quantity_seconds(age).text);
+	if (whatis->state != HAWK_BLOCK_DEAD) {
+		hawk_text_printf(&text, "live block 0x%llx, %s bytes",
+				 (unsigned long long)block->start,
+				 hawk_quantity_count(block->size).text);
+		if (block->kind)
+			hawk_text_printf(&text, ", from %s", hawk_report_kind_name(block->kind));
+		if (report->heap->knows & HAWK_HEAP_AGES)
+			hawk_text_printf(&text, ", %s old", hawk_quantity_seconds(age).text);
+	}
 	hawk_screen_paragraph(screen, hawk_text_string(&text), 2, 4);
 	put_type(whatis->type, screen);
 	if (site)
-		hawk_output_printf(screen->output, "  allocated at site %016llx\n",
-				   (unsigned long long)site->id);
-	hawk_stack_of_trace(report->symbols, report->heap->table, block->trace, &stack);
+		hawk_output_printf(screen->output, "  %s site %016llx\n",
+				   stacks ? "allocated at" : "of", (unsigned long long)site->id);
+	hawk_stack_of_blocks(report->symbols, report->heap, block->trace, &stack);
 	stack.type = NULL; /* that is said */
 	if (stack.count)
 		put_stack(report, screen, &stack);
+	else if (!stacks)
+		hawk_output_printf(screen->output, "    %s\n",
+				   hawk_site_no_stack(report->heap, UINT32_MAX));
 	else
 		hawk_output_puts(screen->output, stack.trace_flags & HAWK_TRACE_NOT_SAMPLED
 							 ? "    (not sampled: no stack was taken)\n"
@@ -176,12 +185,13 @@ static void put_json_block(const struct hawk_report *report, const struct hawk_w
 					(int64_t)(whatis->address - block->start));
 		hawk_json_put_integer(json, "size", block->size);
 		hawk_json_put_string(json, "kind", hawk_report_kind_name(block->kind));
-		hawk_json_put_seconds(json, "age_seconds",
-				      hawk_heap_age_seconds(heap, hawk_birth_decode(block->birth)));
+		hawk_json_put_seconds_if(
+			json, "age_seconds", heap->knows & HAWK_HEAP_AGES,
+			hawk_heap_age_seconds(heap, hawk_birth_decode(block->birth)));
 	}
 	site = hawk_heap_site(heap, block->trace);
 	hawk_json_put_site(json, "site", heap, site ? (uint32_t)(site - heap->sites) : UINT32_MAX);
-	hawk_stack_of_trace(report->symbols, heap->table, block->trace, &stack);
+	hawk_stack_of_blocks(report->symbols, heap, block->trace, &stack);
 	hawk_json_put_string(json, "type", whatis->type);
 	hawk_json_put_scope_path(json, "scopes", heap->table,
 				 block->trace ? hawk_table_scope(heap->table, block->trace) : 0);

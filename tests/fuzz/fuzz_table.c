@@ -127,7 +127,7 @@ static void check_heap(const struct hawk_heap *heap)
 		if (trace->mark_count)
 			check_marks(heap->table, trace);
 	}
-	if (objects != heap->sweep.blocks)
+	if (objects != heap->sums.blocks)
 		abort();
 	free(trace);
 	for (uint64_t at = 0; heap->table && at < MEMORY_BYTES; at += 1021) {

@@ -53,7 +53,7 @@ static void check_heap(const struct hawk_heap *heap)
 	}
 	if (heap->table && heap->knows & HAWK_HEAP_CONTENTS)
 		abort();
-	if (!heap->sample_mean && objects != heap->sweep.blocks)
+	if (!heap->sample_mean && objects != heap->sums.blocks)
 		abort();
 	free(trace);
 }

@@ -8,6 +8,7 @@
 #include "hawk/base/parallel.h"
 #include "hawk/graph/pointers.h"
 #include "synthetic_graph.h"
+#include "sweep_world.h"
 
 enum { HEAPS = 3000 };
 
@@ -113,20 +114,20 @@ struct large_core {
 static void open_large(struct large_core *core, size_t bytes)
 {
 	struct hawk_sweep_plan plan = {.trace_count = 1, .birth_max = 1};
-	struct hawk_sweep_result result;
 	uint32_t count;
 
 	*core = (struct large_core){.heap = large_heap(bytes, &count)};
 	plan.key = core->heap->table->header.key;
 	core->path = synthetic_heap_write(core->heap);
 	check(hawk_target_open_core(core->path, NULL, &core->target));
-	check(hawk_block_index_sweep(&core->found.index, core->target, &plan, 1, NULL, &result));
-	assert_int_equal(core->found.index.count, count);
 	core->found.target = core->target;
+	sweep_world_index(&core->found, &plan, NULL);
+	assert_int_equal(core->found.index.count, count);
 }
 
 static void close_large(struct large_core *core)
 {
+	hawk_heap_regions_deinit(&core->found.regions);
 	hawk_block_index_deinit(&core->found.index);
 	hawk_target_close(core->target);
 	synthetic_heap_destroy(core->heap);

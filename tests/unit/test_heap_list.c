@@ -102,8 +102,8 @@ static void expect_same(const struct everything *a, const struct everything *b)
 {
 	assert_int_equal(a->heap.index.count, b->heap.index.count);
 	assert_int_equal(a->heap.site_count, b->heap.site_count);
-	assert_int_equal(a->heap.sweep.blocks, b->heap.sweep.blocks);
-	assert_int_equal(a->heap.sweep.bytes, b->heap.sweep.bytes);
+	assert_int_equal(a->heap.sums.blocks, b->heap.sums.blocks);
+	assert_int_equal(a->heap.sums.bytes, b->heap.sums.bytes);
 	assert_int_equal(a->graph.edge_count, b->graph.edge_count);
 	assert_int_equal(a->graph.roots.count, b->graph.roots.count);
 	for (size_t i = 0; i < a->graph.roots.count; i++)
@@ -169,6 +169,7 @@ TEST_WITH(struct world *world, world_set_up, world_tear_down, both_sources_say_t
 		struct everything sealed, listed;
 		struct hawk_heap_source list;
 		struct synthetic_core *core;
+		struct list_file file = {0};
 		char *path;
 
 		fill(world, &state, globals, &text);
@@ -176,12 +177,14 @@ TEST_WITH(struct world *world, world_set_up, world_tear_down, both_sources_say_t
 		synthetic_core_add_memory(core, GRAPH_GLOBALS, globals, GLOBALS_BYTES);
 		world_open_core(world, core);
 		path = write_list(&text);
-		list = list_source(path);
+		file.path = path;
+		list = list_source(&file);
 		make_everything(&hawk_heap_sealed, world, &sealed);
 		make_everything(&list, world, &listed);
-		assert_string_equal(sealed.heap.source->name, "sealed headers");
+		assert_string_equal(sealed.heap.source->name, "sweep");
 		assert_int_equal(sealed.heap.knows, HAWK_HEAP_STACKS | HAWK_HEAP_AGES |
-							    HAWK_HEAP_CONTENTS | HAWK_HEAP_EXACT);
+							    HAWK_HEAP_CONTENTS | HAWK_HEAP_EXACT |
+							    HAWK_HEAP_COUNTERS);
 		assert_string_equal(listed.heap.source->name, "list");
 		assert_int_equal(listed.heap.knows, HAWK_HEAP_CONTENTS);
 		assert_null(listed.heap.table);
@@ -247,7 +250,8 @@ TEST_WITH(struct world *world, world_set_up, world_tear_down,
 					HAWK_REACH_INDIRECTLY_LOST};
 	static const uint64_t retained[] = {40 + 24 + 16, 24, 16, 48, 24};
 	char *path = synthetic_file_write(ordinary_list, sizeof(ordinary_list) - 1);
-	const struct hawk_heap_source source = list_source(path);
+	const struct list_file file = {.path = path};
+	const struct hawk_heap_source source = list_source(&file);
 	uint64_t words[4096 / 8] = {0};
 	struct everything all;
 	struct hawk_block block;
@@ -256,7 +260,7 @@ TEST_WITH(struct world *world, world_set_up, world_tear_down,
 	build_ordinary(world, words);
 	make_everything(&source, world, &all);
 	assert_int_equal(all.heap.index.count, 5);
-	assert_int_equal(all.heap.sweep.bytes, 40 + 24 + 16 + 24 + 24);
+	assert_int_equal(all.heap.sums.bytes, 40 + 24 + 16 + 24 + 24);
 	for (uint32_t i = 0; i < 5; i++) {
 		assert_int_equal(all.reach.kinds[i], kinds[i]);
 		assert_int_equal(hawk_dominators_retained(&all.dominators, &all.heap.index, i),
@@ -282,7 +286,8 @@ TEST_WITH(struct world *world, world_set_up, world_tear_down,
 TEST_WITH(struct world *world, world_set_up, world_tear_down, a_list_that_is_none_is_refused)
 {
 	char *path = synthetic_file_write("0x10 16 1\nnonsense\n", 19);
-	const struct hawk_heap_source source = list_source(path);
+	const struct list_file file = {.path = path};
+	const struct hawk_heap_source source = list_source(&file);
 	uint64_t words[4096 / 8] = {0};
 	struct hawk_heap heap;
 

@@ -9,6 +9,7 @@
 #include "hawk/graph/heuristics.h"
 #include "hawk/analysis/leaks.h"
 #include "synthetic_heap.h"
+#include "sweep_world.h"
 
 enum { HEAP_BYTES = 4 << 20, BLOCKS_MAX = HEAP_BYTES / 32, WORD = 8 };
 
@@ -70,7 +71,6 @@ static void open_world(struct heuristics_world *world)
 	struct hawk_sweep_plan plan = {
 		.key = world->heap->table->header.key, .trace_count = 1, .birth_max = 1};
 	struct synthetic_core *core = synthetic_heap_core(world->heap);
-	struct hawk_sweep_result result;
 
 	synthetic_core_add_segment(core, (struct synthetic_segment){
 						 .address = TABLES,
@@ -89,8 +89,7 @@ static void open_world(struct heuristics_world *world)
 	synthetic_core_destroy(core);
 	check(hawk_target_open_core(world->path, NULL, &world->target));
 	world->heap_found.target = world->target;
-	check(hawk_block_index_sweep(&world->heap_found.index, world->target, &plan, 1, NULL,
-				     &result));
+	sweep_world_index(&world->heap_found, &plan, NULL);
 	assert_int_equal(world->heap_found.index.count, world->count);
 	check(hawk_graph_read_edges(&world->heap_found, &world->graph));
 }
@@ -98,6 +97,7 @@ static void open_world(struct heuristics_world *world)
 static void close_world(struct heuristics_world *world)
 {
 	hawk_graph_deinit(&world->graph);
+	hawk_heap_regions_deinit(&world->heap_found.regions);
 	hawk_block_index_deinit(&world->heap_found.index);
 	hawk_target_close(world->target);
 	synthetic_core_remove(world->path);

@@ -474,7 +474,7 @@ TEST(nothing_is_called_lost_where_headers_were_overwritten)
 	graph_world_add(leaks.world, 32, 0, 0);
 	graph_world_add(leaks.world, 32, 0, 0);
 	open_world(&leaks, SIZE_MAX, 0);
-	leaks.heap.plan.blocks_missing = true;
+	leaks.heap.regions.blocks_missing = true;
 	assert_int_equal(hawk_leaks_doubt(&leaks.graph), HAWK_LEAKS_OVERWRITTEN);
 	make(&leaks, ALL_KINDS, NULL);
 	assert_int_equal(leaks.leaks.downgrade.objects, 2);

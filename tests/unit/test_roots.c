@@ -92,7 +92,7 @@ ROOTS_TEST(thread_local_storage_beside_a_block_is_a_root)
 
 ROOTS_TEST(memory_of_the_tracer_is_no_root)
 {
-	const struct hawk_span span = {GRAPH_GLOBALS + 8, GRAPH_GLOBALS + 24};
+	struct hawk_span span = {GRAPH_GLOBALS + 8, GRAPH_GLOBALS + 24};
 	struct hawk_roots roots;
 
 	graph_world_add(world, 32, 0, 0);
@@ -100,10 +100,10 @@ ROOTS_TEST(memory_of_the_tracer_is_no_root)
 		world->globals[i] = world->blocks[0].start;
 	graph_world_open(world, 1, SIZE_MAX);
 	assert_int_equal(world->graph.roots.count, GRAPH_GLOBAL_WORDS);
-	world->found.plan.excluded = &span;
-	world->found.plan.excluded_count = 1;
+	world->found.regions.metadata = (struct hawk_spans){&span, 1};
 	check(hawk_roots_find(&world->found, NULL, &roots));
 	assert_int_equal(roots.count, GRAPH_GLOBAL_WORDS - 2);
+	world->found.regions.metadata = (struct hawk_spans){0};
 	hawk_roots_deinit(&roots);
 }
 
@@ -217,7 +217,7 @@ ROOTS_TEST(memory_between_blocks_is_a_root_only_if_blocks_are_missing)
 		 world->blocks[0].start);
 	graph_world_open(world, 1, SIZE_MAX);
 	assert_int_equal(world->graph.roots.count, 0);
-	world->found.plan.blocks_missing = true;
+	world->found.regions.blocks_missing = true;
 	check(hawk_roots_find(&world->found, &world->findings, &roots));
 	assert_int_equal(roots.count, 1);
 	assert_int_equal(roots.items[0].kind, HAWK_ROOT_UNOWNED);
@@ -330,11 +330,11 @@ TEST(what_a_handler_on_an_outer_frame_has_interrupted_is_alive)
 enum { APP = 0x400000 };
 
 /* Bytes of roots of `kind` that the core lacks; destroys it. */
-static uint64_t missing_of(struct synthetic_core *core, const struct hawk_sweep_plan *plan,
+static uint64_t missing_of(struct synthetic_core *core, const struct hawk_heap_regions *regions,
 			   unsigned kind)
 {
 	char *path = synthetic_core_write(core, SIZE_MAX);
-	struct hawk_heap found = {.plan = *plan};
+	struct hawk_heap found = {.regions = *regions};
 	struct hawk_roots roots;
 	uint64_t missing;
 
@@ -356,7 +356,7 @@ static uint64_t missing_of(struct synthetic_core *core, const struct hawk_sweep_
 static uint64_t missing_of_program(uint64_t data_dumped, unsigned bss_pages)
 {
 	struct synthetic_core *core = synthetic_core_create();
-	const struct hawk_sweep_plan plan = {.trace_count = 1};
+	static const struct hawk_heap_regions nothing;
 	uint8_t page[SYNTHETIC_PAGE_BYTES];
 
 	synthetic_elf_page(page, (struct synthetic_elf){.vaddr = APP,
@@ -381,7 +381,7 @@ static uint64_t missing_of_program(uint64_t data_dumped, unsigned bss_pages)
 			(struct synthetic_segment){.address = APP + (2 + i) * PAGE,
 						   .memory_bytes = PAGE,
 						   .flags = SYNTHETIC_READ | SYNTHETIC_WRITE});
-	return missing_of(core, &plan, HAWK_ROOT_MODULE);
+	return missing_of(core, &nothing, HAWK_ROOT_MODULE);
 }
 
 TEST(bss_that_nobody_wrote_to_is_not_missing)
@@ -400,7 +400,7 @@ TEST(data_far_in_front_of_bss_are_not_looked_for)
 enum { WRITTEN = 0x7f0000010000, UNWRITTEN = WRITTEN + 16 * PAGE };
 
 /* A program with a page that it wrote and one that it did not, or that it keeps out of cores. */
-static uint64_t missing_beside(const struct hawk_sweep_plan *plan, uint64_t written_dumped,
+static uint64_t missing_beside(const struct hawk_heap_regions *regions, uint64_t written_dumped,
 			       bool named)
 {
 	struct synthetic_core *core = synthetic_core_create();
@@ -421,18 +421,15 @@ static uint64_t missing_beside(const struct hawk_sweep_plan *plan, uint64_t writ
 	memory.address = UNWRITTEN;
 	memory.dumped_bytes = 0;
 	synthetic_core_add_segment(core, memory);
-	return missing_of(core, plan, HAWK_ROOT_OTHER);
+	return missing_of(core, regions, HAWK_ROOT_OTHER);
 }
 
 TEST(memory_that_was_never_written_is_not_missing)
 {
-	const struct hawk_span undumped = {UNWRITTEN - PAGE, UNWRITTEN + 1};
-	const struct hawk_sweep_plan kept = {.trace_count = 1,
-					     .undumped = &undumped,
-					     .undumped_count = 1,
-					     .undumped_known = true};
-	const struct hawk_sweep_plan known = {.trace_count = 1, .undumped_known = true};
-	const struct hawk_sweep_plan unknown = {.trace_count = 1};
+	struct hawk_span undumped = {UNWRITTEN - PAGE, UNWRITTEN + 1};
+	const struct hawk_heap_regions kept = {.undumped = {&undumped, 1}, .undumped_known = true};
+	const struct hawk_heap_regions known = {.undumped_known = true};
+	static const struct hawk_heap_regions unknown;
 
 	assert_int_equal(missing_beside(&known, PAGE, true), 0);
 	assert_int_equal(missing_beside(&kept, PAGE, true), PAGE);

@@ -75,6 +75,7 @@ static void open_world(struct choice_world *world, uint64_t seed)
 	for (unsigned i = 0; i < TRACES; i++)
 		world->site_of_trace[i] = random_below(world, 8) ? i % SITES : UINT32_MAX;
 	world->heap = (struct hawk_heap){
+		.source = &hawk_heap_sealed,
 		.target = world->core.target,
 		.index = *index,
 		.sites = world->sites,

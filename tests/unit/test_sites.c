@@ -102,7 +102,7 @@ SITES_TEST(sites_hold_what_their_traces_allocated)
 	assert_int_equal(loaded.sites[2].inuse_bytes, 50);
 	assert_int_equal(loaded.sites[2].alloc_objects, 1);
 	assert_ptr_equal(site_of(one), &loaded.sites[1]);
-	assert_int_equal(loaded.sweep.blocks, 4);
+	assert_int_equal(loaded.sums.blocks, 4);
 	assert_null(hawk_heap_site(&loaded, UINT32_MAX));
 	assert_int_equal((int)hawk_heap_age_seconds(&loaded, 0), 1000);
 	assert_int_equal((int)hawk_heap_age_seconds(&loaded, 16001), 0);
@@ -210,7 +210,7 @@ SITES_TEST(with_only_the_twin_blocks_and_sizes_are_still_found)
 	memset(&world->heap->table->header, 0, sizeof(world->heap->table->header));
 	load(world);
 	assert_non_null(loaded.table);
-	assert_int_equal(loaded.sweep.blocks, 2);
+	assert_int_equal(loaded.sums.blocks, 2);
 	assert_int_equal(site_of(5)->id, HAWK_SITE_LOST);
 	assert_int_equal(site_of(0)->id, HAWK_SITE_NO_STACK);
 }
@@ -286,7 +286,7 @@ SITES_TEST(the_tracers_memory_is_not_heap_but_its_bootstrap_blocks_are)
 							HAWK_EXTENT_BOOTSTRAP, 0, 0};
 	header->extent_count = 4;
 	load(world);
-	assert_int_equal(loaded.sweep.blocks, 1);
+	assert_int_equal(loaded.sums.blocks, 1);
 }
 
 SITES_TEST(loading_the_table_alone_gives_sites_without_counts)
@@ -334,8 +334,8 @@ SITES_TEST(a_core_cut_anywhere_gives_the_blocks_that_are_left)
 		}
 		check(hawk_heap_load(world->target, &world->findings, &loaded));
 		assert_true(hawk_findings_partial(&world->findings));
-		assert_true(loaded.sweep.blocks >= last);
-		last = loaded.sweep.blocks;
+		assert_true(loaded.sums.blocks >= last);
+		last = loaded.sums.blocks;
 		if (sixteenth == 8) {
 			assert_non_null(loaded.table);
 			assert_true(last > 100);
@@ -343,7 +343,7 @@ SITES_TEST(a_core_cut_anywhere_gives_the_blocks_that_are_left)
 		}
 	}
 	load(world);
-	assert_int_equal(loaded.sweep.blocks, HEAP_BYTES / 64 - 1);
+	assert_int_equal(loaded.sums.blocks, HEAP_BYTES / 64 - 1);
 }
 
 /* Overwrites fields of the table with random bytes, small numbers and addresses of its own. */

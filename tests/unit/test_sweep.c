@@ -23,10 +23,10 @@ SWEEP_TEST(sweep_finds_every_block_in_order)
 	assert_int_equal(world->blocks[1].birth, 4);
 	assert_int_equal(world->blocks[1].kind, HAWK_KIND_MALLOC);
 	assert_int_equal(sweep_world_offset(world, 2), SWEEP_HEAP_BYTES - 16);
-	assert_int_equal(world->result.bytes, 91);
-	assert_int_equal(world->result.header_bytes, 48);
-	assert_int_equal(world->result.overlapping, 0);
-	assert_int_equal(world->result.clipped, 0);
+	assert_int_equal(world->result.sums.bytes, 91);
+	assert_int_equal(world->result.sums.header_bytes, 48);
+	assert_int_equal(world->result.sums.overlapping, 0);
+	assert_int_equal(world->result.sums.clipped, 0);
 	assert_false(finding_of(&world->findings, "block-overlap"));
 	assert_false(finding_of(&world->findings, "block-implausible"));
 	assert_false(finding_of(&world->findings, "block-clipped"));
@@ -86,7 +86,7 @@ static void expect_kept(struct sweep_world *world, const struct overlap *overlap
 			assert_int_equal(sweep_world_offset(world, kept++),
 					 overlap->blocks[i].offset);
 	assert_int_equal(world->count, kept);
-	assert_int_equal(world->result.overlapping, all - kept);
+	assert_int_equal(world->result.sums.overlapping, all - kept);
 }
 
 SWEEP_TEST(of_blocks_that_overlap_the_younger_are_kept)
@@ -126,7 +126,7 @@ SWEEP_TEST(a_hundred_headers_inside_a_block_are_kept_if_they_are_younger)
 		sweep_world_sweep(world);
 		assert_int_equal(world->count, birth < 9 ? 2 : 101);
 		assert_int_equal(sweep_world_offset(world, 0), birth < 9 ? 64 : 128);
-		assert_int_equal(world->result.overlapping, birth < 9 ? 100 : 1);
+		assert_int_equal(world->result.sums.overlapping, birth < 9 ? 100 : 1);
 		assert_true(finding_of(&world->findings, "block-overlap"));
 	}
 }
@@ -145,7 +145,7 @@ SWEEP_TEST(a_seal_over_nonsense_is_counted_as_implausible)
 		synthetic_heap_add_block(world->heap, nonsense[i]);
 	sweep_world_sweep(world);
 	assert_int_equal(world->count, 0);
-	assert_int_equal(world->result.implausible, 5);
+	assert_int_equal(world->result.sums.implausible, 5);
 	assert_true(finding_of(&world->findings, "block-implausible"));
 }
 
@@ -157,7 +157,7 @@ SWEEP_TEST(the_largest_size_that_fits_is_plausible)
 	sweep_world_add(world, 64, SWEEP_HEAP_BYTES - 63, 3);
 	sweep_world_sweep(world);
 	assert_int_equal(world->count, 0);
-	assert_int_equal(world->result.implausible, 1);
+	assert_int_equal(world->result.sums.implausible, 1);
 }
 
 SWEEP_TEST(alignment_padding_counts_as_header_bytes)
@@ -173,12 +173,12 @@ SWEEP_TEST(alignment_padding_counts_as_header_bytes)
 	assert_int_equal(world->count, 2);
 	assert_int_equal(world->blocks[0].offset_code, 8);
 	assert_int_equal(world->blocks[1].offset_code, HAWK_OFFSET_LARGE);
-	assert_int_equal(world->result.header_bytes, 4096 + (1 << 20));
+	assert_int_equal(world->result.sums.header_bytes, 4096 + (1 << 20));
 }
 
 SWEEP_TEST(excluded_spans_are_not_swept)
 {
-	const struct hawk_span excluded[] = {
+	struct hawk_span excluded[] = {
 		{SYNTHETIC_HEAP + 4096, SYNTHETIC_HEAP + 8192},
 		{SYNTHETIC_HEAP + 8192, SYNTHETIC_HEAP + 12288},
 		{SYNTHETIC_HEAP + SWEEP_HEAP_BYTES - 4096,
@@ -194,8 +194,7 @@ SWEEP_TEST(excluded_spans_are_not_swept)
 	sweep_world_sweep(world);
 	assert_int_equal(world->count, 5);
 	all = world->result.swept_bytes;
-	world->plan.excluded = excluded;
-	world->plan.excluded_count = 3;
+	world->plan.excluded = (struct hawk_spans){excluded, 3};
 	sweep_world_sweep_again(world);
 	assert_int_equal(world->count, 2);
 	assert_int_equal(sweep_world_offset(world, 1), 12288 + 16);
@@ -207,9 +206,9 @@ static void expect_same(const struct sweep_world *world, const struct hawk_block
 {
 	assert_int_equal(world->count, count);
 	assert_memory_equal(world->blocks, blocks, count * sizeof(*blocks));
-	assert_int_equal(world->result.overlapping, result->overlapping);
-	assert_int_equal(world->result.implausible, result->implausible);
-	assert_int_equal(world->result.bytes, result->bytes);
+	assert_int_equal(world->result.sums.overlapping, result->sums.overlapping);
+	assert_int_equal(world->result.sums.implausible, result->sums.implausible);
+	assert_int_equal(world->result.sums.bytes, result->sums.bytes);
 }
 
 SWEEP_TEST(the_result_depends_neither_on_windows_nor_on_mappings)
@@ -221,14 +220,14 @@ SWEEP_TEST(the_result_depends_neither_on_windows_nor_on_mappings)
 	sweep_world_sweep(world);
 	memcpy(blocks, world->blocks, sizeof(world->blocks));
 	result = world->result;
-	assert_true(world->count > 500 && result.overlapping > 100);
+	assert_true(world->count > 500 && result.sums.overlapping > 100);
 	for (size_t window = 1; window <= SWEEP_HEAP_BYTES; window *= 7) {
 		size_t count = world->count;
 
 		world->plan.window_bytes = window;
 		sweep_world_sweep_again(world);
 		expect_same(world, blocks, count, &result);
-		assert_int_equal(world->result.heap_zero_bytes, result.heap_zero_bytes);
+		assert_int_equal(world->result.sums.zero_bytes, result.sums.zero_bytes);
 	}
 	for (uint64_t seed = 0; seed < 20; seed++) {
 		size_t count = world->count;
@@ -285,7 +284,7 @@ SWEEP_TEST(overlaps_are_resolved_as_defined)
 		}
 		sweep_world_sweep(world);
 		assert_int_equal(world->count, sweep_by_definition(all, count, kept));
-		assert_int_equal(world->result.overlapping, count - world->count);
+		assert_int_equal(world->result.sums.overlapping, count - world->count);
 		for (size_t i = 0; i < count; i++)
 			if (kept[i])
 				assert_int_equal(world->blocks[at++].start, all[i].start);
@@ -310,8 +309,8 @@ SWEEP_TEST(a_block_may_lie_across_mappings)
 	sweep_world_sweep_again(world);
 	assert_int_equal(world->count, 1);
 	assert_int_equal(world->blocks[0].size, 4096);
-	assert_int_equal(world->result.clipped, 0);
-	assert_int_equal(world->result.heap_bytes, SWEEP_HEAP_BYTES);
+	assert_int_equal(world->result.sums.clipped, 0);
+	assert_int_equal(world->result.sums.heap_bytes, SWEEP_HEAP_BYTES);
 }
 
 SWEEP_TEST(a_block_whose_end_was_cut_off_is_found_and_counted)
@@ -331,7 +330,7 @@ SWEEP_TEST(a_block_whose_end_was_cut_off_is_found_and_counted)
 	sweep_world_open(world, core);
 	sweep_world_sweep_again(world);
 	assert_int_equal(world->count, 2);
-	assert_int_equal(world->result.clipped, 1);
+	assert_int_equal(world->result.sums.clipped, 1);
 	assert_true(finding_of(&world->findings, "block-clipped"));
 }
 
@@ -361,8 +360,8 @@ SWEEP_TEST(untouched_pages_outside_of_blocks_are_told_from_the_heap)
 	sweep_world_sweep(world);
 	/* Page 0 has the header, pages 1 to 3 are the first block's, page 20 is the second one's.
 	 */
-	assert_int_equal(world->result.heap_bytes, SWEEP_HEAP_BYTES);
-	assert_int_equal(world->result.heap_zero_bytes, SWEEP_HEAP_BYTES - 5 * 4096);
+	assert_int_equal(world->result.sums.heap_bytes, SWEEP_HEAP_BYTES);
+	assert_int_equal(world->result.sums.zero_bytes, SWEEP_HEAP_BYTES - 5 * 4096);
 }
 
 static struct hawk_error *fail_at_once(void *context, const struct hawk_block *blocks, size_t count)
@@ -375,14 +374,15 @@ static struct hawk_error *fail_at_once(void *context, const struct hawk_block *b
 
 SWEEP_TEST(an_error_of_the_callers_ends_the_sweep)
 {
-	struct hawk_error *err;
 	int calls = 0;
+	const struct hawk_heap_sink sink = {.context = &calls, .take = fail_at_once};
+	struct hawk_error *err;
 
 	for (uint64_t at = 16; at + 16 < SWEEP_HEAP_BYTES; at += 32)
 		sweep_world_add(world, at, 16, 1);
 	sweep_world_open(world, synthetic_heap_core(world->heap));
-	err = hawk_sweep(world->target, &world->plan, fail_at_once, &calls, NULL, NULL,
-			 &world->findings, &world->result);
+	err = hawk_sweep_parallel(world->target, &world->plan, 1, &sink, NULL, NULL,
+				  &world->findings, &world->result);
 	assert_non_null(err);
 	assert_string_equal(hawk_error_message(err), "enough");
 	assert_int_equal(calls, 1);
@@ -404,11 +404,11 @@ SWEEP_TEST(pieces_of_a_pool_lie_in_their_block_and_are_counted_once)
 	assert_int_equal(world->blocks[3].depth, 2);
 	assert_int_equal(world->blocks[4].depth, 1);
 	assert_int_equal(world->blocks[5].depth, 0);
-	assert_int_equal(world->result.bytes, 4096 + 10 - 4 * 16);
-	assert_int_equal(world->result.header_bytes, 6 * 16);
-	assert_int_equal(world->result.carved_objects, 4);
-	assert_int_equal(world->result.carved_bytes, 40 + 1000 + 100 + 4 * 16);
-	assert_int_equal(world->result.overlapping, 0);
+	assert_int_equal(world->result.sums.bytes, 4096 + 10 - 4 * 16);
+	assert_int_equal(world->result.sums.header_bytes, 6 * 16);
+	assert_int_equal(world->result.sums.carved_objects, 4);
+	assert_int_equal(world->result.sums.carved_bytes, 40 + 1000 + 100 + 4 * 16);
+	assert_int_equal(world->result.sums.overlapping, 0);
 }
 
 SWEEP_TEST(pieces_in_memory_that_is_no_block_are_blocks)
@@ -417,8 +417,8 @@ SWEEP_TEST(pieces_in_memory_that_is_no_block_are_blocks)
 		sweep_world_add_piece(world, 16 + 64 * i, 48, (uint8_t)(i % 7));
 	sweep_world_sweep(world);
 	assert_int_equal(world->count, 50);
-	assert_int_equal(world->result.bytes, 50 * 48);
-	assert_int_equal(world->result.carved_bytes, 0);
+	assert_int_equal(world->result.sums.bytes, 50 * 48);
+	assert_int_equal(world->result.sums.carved_bytes, 0);
 }
 
 /** A pool's pieces at random in [start, end), and pieces in those; older headers in between. */

@@ -101,8 +101,8 @@ TEST(a_header_that_appears_in_a_block_that_was_counted_is_set_aside)
 		check(hawk_sweep_parallel(changing.core.target, &changing.core.plan, 1, &taker,
 					  NULL, NULL, NULL, &result));
 		check(hawk_block_index_finish(&changing.index));
-		assert_int_equal(result.blocks, 2);
-		assert_int_equal(result.overlapping, 1);
+		assert_int_equal(result.sums.blocks, 2);
+		assert_int_equal(result.sums.overlapping, 1);
 		assert_int_equal(changing.index.count, 2);
 		assert_int_equal(
 			hawk_block_index_find(&changing.index, changing.block.start, &interior), 1);
@@ -149,7 +149,7 @@ static void load_sites(const struct sweep_core *core, unsigned threads, struct h
 	hawk_findings_init(&findings);
 	hawk_parallel_set_threads(threads);
 	check(hawk_heap_load(core->target, &findings, ret));
-	assert_int_equal(hawk_block_index_block_count(&ret->index), ret->sweep.blocks);
+	assert_int_equal(hawk_block_index_block_count(&ret->index), ret->sums.blocks);
 	hawk_findings_deinit(&findings);
 }
 
@@ -181,14 +181,13 @@ TEST(sums_by_site_are_the_same_whatever_the_threads)
 		sweep_core_open(&core);
 		for (unsigned j = 0; j < 3; j++)
 			load_sites(&core, j + 1, &heaps[j]);
-		assert_true(heaps[0].site_count > 6 && heaps[0].sweep.blocks > 2000);
+		assert_true(heaps[0].site_count > 6 && heaps[0].sums.blocks > 2000);
 		assert_true(has_estimates(&heaps[0]) == (i % 4 >= 2));
 		for (unsigned j = 1; j < 3; j++) {
 			assert_int_equal(heaps[j].site_count, heaps[0].site_count);
 			assert_memory_equal(heaps[j].sites, heaps[0].sites,
 					    heaps[0].site_count * sizeof(*heaps[0].sites));
-			assert_memory_equal(&heaps[j].sweep, &heaps[0].sweep,
-					    sizeof(heaps[0].sweep));
+			assert_memory_equal(&heaps[j].sums, &heaps[0].sums, sizeof(heaps[0].sums));
 		}
 		for (unsigned j = 0; j < 3; j++)
 			hawk_heap_deinit(&heaps[j]);

@@ -70,7 +70,8 @@ static struct hawk_error *find(const struct hawk_heap_source *source, struct haw
 			       struct hawk_findings *findings, bool *ret)
 {
 	CLEANUP(list) struct list list = {0};
-	struct hawk_error *err = read_list(source->context, &list);
+	const struct list_file *file = source->context;
+	struct hawk_error *err = read_list(file->path, &list);
 
 	(void)findings;
 	heap->knows = HAWK_HEAP_CONTENTS;
@@ -81,28 +82,41 @@ static struct hawk_error *find(const struct hawk_heap_source *source, struct haw
 
 static struct hawk_error *walk(const struct hawk_heap *heap, unsigned threads,
 			       const struct hawk_heap_sink *sink, struct hawk_findings *findings,
-			       struct hawk_sweep_result *ret)
+			       struct hawk_heap_sums *ret)
 {
 	CLEANUP(list) struct list list = {0};
-	struct hawk_error *err = read_list(heap->source->context, &list);
-	struct hawk_sweep_result sums = {.blocks = list.count};
+	const struct list_file *file = heap->source->context;
+	struct hawk_error *err = read_list(file->path, &list);
+	struct hawk_heap_sums sums = {.blocks = list.count};
 
 	(void)threads;
 	(void)findings;
 	for (size_t i = 0; i < list.count; i++)
 		sums.bytes += list.blocks[i].size;
-	for (size_t i = 0; i < list.count && !err; i += HAWK_SWEEP_BATCH) {
+	for (size_t i = 0; i < list.count && !err; i += HAWK_HEAP_BATCH) {
 		size_t left = list.count - i;
 
 		err = sink->take(sink->context, list.blocks + i,
-				 left < HAWK_SWEEP_BATCH ? left : HAWK_SWEEP_BATCH);
+				 left < HAWK_HEAP_BATCH ? left : HAWK_HEAP_BATCH);
 	}
 	*ret = sums;
 	return err;
 }
 
-struct hawk_heap_source list_source(const char *path)
+static const char *class_name(const struct hawk_heap *heap, uint32_t number)
+{
+	const struct list_file *file = heap->source->context;
+
+	return number < LIST_CLASSES_MAX && file->names[number] ? file->names[number] : "unnamed";
+}
+
+struct hawk_heap_source list_source(const struct list_file *file)
 {
 	return (struct hawk_heap_source){
-		.name = "list", .context = (void *)path, .find = find, .walk = walk};
+		.name = "list",
+		.context = (void *)file,
+		.find = find,
+		.walk = walk,
+		.class_name = class_name,
+	};
 }

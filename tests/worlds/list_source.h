@@ -9,8 +9,16 @@
 
 #include "hawk/heap/heap.h"
 
-/** The source over the file `path`, whose lines are "address size class": numbers in decimal or,
- * with 0x, hexadecimal; class 0 = not known. Addresses are multiples of 16, in any order. */
-struct hawk_heap_source list_source(const char *path);
+enum { LIST_CLASSES_MAX = 16 };
+
+struct list_file {
+	/** Its lines are "address size class": numbers in decimal or, with 0x, hexadecimal; class
+	 * 0 = not known. Addresses are multiples of 16, in any order. */
+	const char *path;
+	const char *names[LIST_CLASSES_MAX]; /**< of classes; NULL = "unnamed" */
+};
+
+/** The source over `file`, which must outlive it. */
+struct hawk_heap_source list_source(const struct list_file *file);
 
 #endif

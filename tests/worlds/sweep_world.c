@@ -5,6 +5,8 @@
  */
 #include "sweep_world.h"
 
+#include "heap/outside.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -56,7 +58,7 @@ static struct hawk_error *collect(void *context, const struct hawk_block *blocks
 {
 	struct sweep_world *world = context;
 
-	assert_true(count > 0 && count <= HAWK_SWEEP_BATCH);
+	assert_true(count > 0 && count <= HAWK_HEAP_BATCH);
 	for (size_t i = 0; i < count; i++) {
 		assert_true(world->count < SWEEP_BLOCKS_MAX);
 		if (world->count)
@@ -72,11 +74,45 @@ static struct hawk_error *collect(void *context, const struct hawk_block *blocks
 
 void sweep_world_sweep_again(struct sweep_world *world)
 {
+	const struct hawk_heap_sink sink = {.context = world, .take = collect};
+
 	world->count = 0;
 	memset(&world->result, 0xff, sizeof(world->result));
-	assert_null(hawk_sweep(world->target, &world->plan, collect, world, NULL, NULL,
-			       &world->findings, &world->result));
-	assert_int_equal(world->result.blocks, world->count);
+	assert_null(hawk_sweep_parallel(world->target, &world->plan, 1, &sink, NULL, NULL,
+					&world->findings, &world->result));
+	assert_int_equal(world->result.sums.blocks, world->count);
+}
+
+/** What loads a heap from its blocks. */
+struct loading {
+	struct hawk_block_index *index;
+	struct hawk_heap_outside outside;
+};
+
+static struct hawk_error *load(void *context, const struct hawk_block *blocks, size_t count)
+{
+	struct loading *loading = context;
+
+	check(hawk_heap_outside_take(&loading->outside, blocks, count));
+	return hawk_block_index_add(loading->index, blocks, count);
+}
+
+void sweep_world_index(struct hawk_heap *heap, const struct hawk_sweep_plan *plan,
+		       struct hawk_findings *findings)
+{
+	struct loading loading = {
+		.index = &heap->index,
+		.outside = {.source = &hawk_heap_sealed, .target = heap->target},
+	};
+	const struct hawk_heap_sink sink = {.context = &loading, .take = load};
+	struct hawk_sweep_result result;
+
+	heap->source = &hawk_heap_sealed;
+	check(hawk_block_index_init(&heap->index, hawk_target_present_bytes(heap->target)));
+	check(hawk_sweep_parallel(heap->target, plan, 1, &sink, NULL, NULL, findings, &result));
+	check(hawk_block_index_finish(&heap->index));
+	check(hawk_heap_outside_finish(&loading.outside));
+	heap->regions.outside = loading.outside.spans;
 }
 
 void sweep_world_sweep(struct sweep_world *world)
@@ -342,7 +378,7 @@ static void open_file(struct sweep_core *core, struct synthetic_core *file, bool
 	core->plan.key = core->heap->table->header.key;
 	core->plan.trace_count = 8;
 	core->plan.birth_max = 200;
-	core->plan.excluded = core->excluded;
+	core->plan.excluded.items = core->excluded;
 }
 
 void sweep_core_open_spoiled(struct sweep_core *core, uint64_t bytes, uint64_t seam, uint64_t seed)
@@ -352,7 +388,7 @@ void sweep_core_open_spoiled(struct sweep_core *core, uint64_t bytes, uint64_t s
 	open_file(core,
 		  seed % 4 ? synthetic_heap_core(core->heap)
 			   : sweep_world_tear(core->heap, seed, core->excluded,
-					      &core->plan.excluded_count),
+					      &core->plan.excluded.count),
 		  seed % 8 >= 4);
 }
 

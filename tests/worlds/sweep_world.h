@@ -7,6 +7,7 @@
 #ifndef SWEEP_WORLD_H
 #define SWEEP_WORLD_H
 
+#include "hawk/heap/heap.h"
 #include "heap/sealed/sweep.h"
 #include "synthetic_heap.h"
 #include "test.h"
@@ -76,6 +77,11 @@ struct synthetic_core *sweep_world_cut(const struct sweep_world *world, uint64_t
 
 /** Offset of a block that was found, from SYNTHETIC_HEAP. */
 uint64_t sweep_world_offset(const struct sweep_world *world, size_t block);
+
+/** A heap of sealed blocks in a core that need not have a table: fills index, regions and source of
+ * `heap`, which has a target. `plan` says what to look for. */
+void sweep_world_index(struct hawk_heap *heap, const struct hawk_sweep_plan *plan,
+		       struct hawk_findings *findings);
 
 /** A core of a heap of any size, for sweeps on several threads. */
 struct sweep_core {

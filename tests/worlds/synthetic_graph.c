@@ -11,6 +11,7 @@
 
 #include "target/core/file.h"
 #include "test.h"
+#include "sweep_world.h"
 
 static uint32_t site_of_trace[GRAPH_TRACES] = {0, 1, 2, 3, 4, 5, 6, 7};
 
@@ -34,6 +35,7 @@ struct graph_world *graph_world_create(void)
 void graph_world_destroy(struct graph_world *world)
 {
 	hawk_graph_deinit(&world->graph);
+	hawk_heap_regions_deinit(&world->found.regions);
 	hawk_block_index_deinit(&world->found.index);
 	hawk_target_close(world->target);
 	hawk_findings_deinit(&world->findings);
@@ -160,23 +162,20 @@ static void open_core(struct graph_world *world, size_t cut_bytes)
 
 void graph_world_open(struct graph_world *world, unsigned threads, size_t cut_bytes)
 {
-	struct hawk_sweep_result result;
+	const struct hawk_sweep_plan plan = {
+		.key = world->heap->table->header.key,
+		.trace_count = GRAPH_TRACES,
+		.birth_max = 255,
+	};
 
 	open_core(world, cut_bytes);
 	world->found = (struct hawk_heap){
 		.target = world->target,
-		.plan =
-			{
-				.key = world->heap->table->header.key,
-				.trace_count = GRAPH_TRACES,
-				.birth_max = 255,
-			},
 		.site_count = GRAPH_TRACES,
 		.site_of_trace = site_of_trace,
 		.trace_count = GRAPH_TRACES,
 	};
-	check(hawk_block_index_sweep(&world->found.index, world->target, &world->found.plan, 1,
-				     &world->findings, &result));
+	sweep_world_index(&world->found, &plan, &world->findings);
 	hawk_parallel_set_threads(threads);
 	check(hawk_graph_make(&world->found, NULL, &world->findings, &world->graph));
 }

@@ -6,6 +6,7 @@
 #include "test.h"
 #include "target/core/file.h"
 #include "synthetic_schema.h"
+#include "sweep_world.h"
 
 static const uint64_t TEXT = UINT64_C(0x4141414141414141);
 
@@ -81,7 +82,6 @@ static void open_world(struct schema_world *world, size_t cut_bytes)
 		.trace_count = SITES,
 		.birth_max = 255,
 	};
-	struct hawk_sweep_result result;
 	struct hawk_core_file *file;
 	size_t size;
 
@@ -99,8 +99,7 @@ static void open_world(struct schema_world *world, size_t cut_bytes)
 		.site_of_trace = world->site_of_trace,
 		.trace_count = SITES,
 	};
-	check(hawk_block_index_sweep(&world->of_sites.index, world->target, &plan, 1,
-				     &world->findings, &result));
+	sweep_world_index(&world->of_sites, &plan, &world->findings);
 }
 
 struct schema_world *schema_world_create(size_t cut_bytes)
@@ -125,6 +124,7 @@ struct schema_world *schema_world_create(size_t cut_bytes)
 
 void schema_world_destroy(struct schema_world *world)
 {
+	hawk_heap_regions_deinit(&world->of_sites.regions);
 	hawk_block_index_deinit(&world->of_sites.index);
 	hawk_target_close(world->target);
 	hawk_findings_deinit(&world->findings);

@@ -151,10 +151,10 @@ static struct hawk_error *find_suppression(const struct hawk_heap *heap,
 	*ret = NULL;
 	if (!suppressions || !hawk_suppressions_count(suppressions))
 		return NULL;
-	hawk_stack_of_trace(symbols, heap->table,
-			    record->site < heap->site_count ? heap->sites[record->site].trace
-							    : UINT32_MAX,
-			    stack);
+	hawk_stack_of_blocks(symbols, heap,
+			     record->site < heap->site_count ? heap->sites[record->site].trace
+							     : UINT32_MAX,
+			     stack);
 	aliases = calloc((stack->count + 1) * (ALIASES_MAX + 1), sizeof(*aliases));
 	frames = calloc(stack->count + 1, sizeof(*frames));
 	if (!aliases || !frames)

@@ -41,8 +41,7 @@ static bool are_only_dropped(const struct hawk_graph *graph)
 {
 	const struct hawk_heap *heap = graph->heap;
 
-	return heap->table && hawk_table_header(heap->table)->dropped_objects &&
-	       !hawk_heap_unaccounted(heap) && !heap->sweep.implausible;
+	return heap->dropped_objects && !hawk_heap_unaccounted(heap) && !heap->sums.implausible;
 }
 
 enum hawk_leaks_doubt hawk_leaks_doubt(const struct hawk_graph *graph)
@@ -56,8 +55,8 @@ enum hawk_leaks_doubt hawk_leaks_doubt(const struct hawk_graph *graph)
 		return HAWK_LEAKS_MEMORY_MISSING;
 	if (heap->discarded_heaps)
 		return HAWK_LEAKS_HEAPS_DISCARDED;
-	return heap->plan.blocks_missing && !are_only_dropped(graph) ? HAWK_LEAKS_OVERWRITTEN
-								     : HAWK_LEAKS_NO_DOUBT;
+	return heap->regions.blocks_missing && !are_only_dropped(graph) ? HAWK_LEAKS_OVERWRITTEN
+									: HAWK_LEAKS_NO_DOUBT;
 }
 
 bool hawk_leaks_may_hide(const struct hawk_graph *graph, const struct hawk_leaks *leaks)

@@ -182,7 +182,8 @@ struct hawk_error *hawk_groups_add(struct hawk_groups *groups,
 	return NULL;
 }
 
-/** The functions of a stack; scopes are no group of this kind. `frames` has room for all lines. */
+/** The functions of a stack, or the class; scopes are no group of this kind. `frames` has room for
+ * all lines. */
 static size_t convert(const struct hawk_stack *stack, struct hawk_group_frame *frames)
 {
 	size_t telling = hawk_stack_telling_line(stack), count = 0;
@@ -190,7 +191,7 @@ static size_t convert(const struct hawk_stack *stack, struct hawk_group_frame *f
 	for (size_t i = 0; i < stack->count; i++) {
 		const struct hawk_stack_line *line = &stack->lines[i];
 
-		if (line->kind == HAWK_LINE_FUNCTION)
+		if (line->kind != HAWK_LINE_SCOPE)
 			frames[count++] = (struct hawk_group_frame){
 				.function = line->name.function,
 				.file = line->name.file,
@@ -215,7 +216,7 @@ static struct hawk_error *add_site(const struct hawk_heap *heap, struct hawk_sym
 	};
 	CLEANUP(free_ptr) struct hawk_group_frame *frames = NULL;
 
-	hawk_stack_of_trace(symbols, heap->table, site->trace, stack);
+	hawk_stack_of_blocks(symbols, heap, site->trace, stack);
 	frames = calloc(stack->count + 1, sizeof(*frames));
 	if (!frames)
 		return &hawk_enomem;

@@ -10,7 +10,7 @@
 #ifndef HAWK_ANALYZER_HEAP_SEALED_SCAN_H
 #define HAWK_ANALYZER_HEAP_SEALED_SCAN_H
 
-#include "hawk/heap/source.h"
+#include "sweep.h"
 
 #include <string.h>
 

@@ -6,14 +6,15 @@
 #include "hawk/heap/heap.h"
 
 #include "hawk/base/progress.h"
+#include "part.h"
 #include "sweep.h"
 
 #include <stdlib.h>
 
 /* Everything of the tracer's but the blocks that it handed out itself; overlapping extents of a
  * damaged table become one span. */
-static struct hawk_error *make_excluded(const struct hawk_table *table,
-					struct hawk_sweep_plan *plan)
+static struct hawk_error *make_metadata(const struct hawk_table *table,
+					struct hawk_heap_regions *regions)
 {
 	size_t count;
 	const struct hawk_table_extent *extents = hawk_table_extents(table, &count);
@@ -34,14 +35,13 @@ static struct hawk_error *make_excluded(const struct hawk_table *table,
 		}
 		spans[used++] = span;
 	}
-	plan->excluded = spans;
-	plan->excluded_count = used;
+	regions->metadata = (struct hawk_spans){spans, used};
 	return NULL;
 }
 
 /* Of the twin only what never changes is of use. */
 static struct hawk_error *make_undumped(const struct hawk_table *table,
-					struct hawk_sweep_plan *plan)
+					struct hawk_heap_regions *regions)
 {
 	const struct hawk_table_header *header = hawk_table_header(table);
 	struct hawk_span *spans;
@@ -51,16 +51,16 @@ static struct hawk_error *make_undumped(const struct hawk_table *table,
 	spans = calloc(HAWK_TABLE_UNDUMPED, sizeof(*spans));
 	if (!spans)
 		return &hawk_enomem;
-	plan->undumped = spans;
-	plan->undumped_known = header->undumped_watched == 1 && !header->undumped_lost;
+	regions->undumped.items = spans;
+	regions->undumped_known = header->undumped_watched == 1 && !header->undumped_lost;
 	for (size_t i = 0; i < HAWK_TABLE_UNDUMPED; i++) {
 		const struct hawk_table_undumped *range = &header->undumped[i];
 
 		if (range->start && range->end)
-			spans[plan->undumped_count++] =
+			spans[regions->undumped.count++] =
 				(struct hawk_span){range->start, range->end};
 		else if (range->start)
-			plan->undumped_known = false;
+			regions->undumped_known = false;
 	}
 	return NULL;
 }
@@ -87,27 +87,37 @@ static struct hawk_error *find(const struct hawk_heap_source *source, struct haw
 			       struct hawk_findings *findings, bool *ret)
 {
 	struct hawk_target *target = heap->target;
+	const struct hawk_table_header *header;
 	struct hawk_error *err = hawk_table_find(hawk_target_table(target), findings, &heap->table);
 
 	(void)source;
 	*ret = heap->table;
 	if (err || !heap->table)
 		return err;
-	heap->knows = HAWK_HEAP_STACKS;
+	header = hawk_table_header(heap->table);
+	heap->knows = HAWK_HEAP_STACKS | HAWK_HEAP_COUNTERS;
 	if (!hawk_target_process(target)->table_file)
 		heap->knows |= HAWK_HEAP_AGES | HAWK_HEAP_CONTENTS | HAWK_HEAP_EXACT;
-	heap->plan.key = hawk_table_header(heap->table)->key;
-	heap->plan.trace_count = hawk_table_trace_limit(heap->table);
-	heap->plan.birth_max = hawk_table_birth_limit(heap->table);
 	heap->totals = hawk_table_totals(heap->table);
-	heap->discarded_heaps = hawk_table_header(heap->table)->discarded_heaps;
+	heap->dropped_objects = header->dropped_objects;
+	heap->dropped_bytes = header->dropped_bytes;
+	heap->discarded_heaps = header->discarded_heaps;
 	report_discarded(heap, findings);
 	heap->sample_mean = hawk_table_sample_mean(heap->table);
-	heap->trace_count = hawk_table_header(heap->table)->trace_count;
-	heap->life =
-		hawk_life_find(hawk_table_header(heap->table), &hawk_target_process(target)->end);
-	err = make_undumped(heap->table, &heap->plan);
-	return err ? err : make_excluded(heap->table, &heap->plan);
+	heap->trace_count = header->trace_count;
+	heap->life = hawk_life_find(header, &hawk_target_process(target)->end);
+	err = make_undumped(heap->table, &heap->regions);
+	return err ? err : make_metadata(heap->table, &heap->regions);
+}
+
+static struct hawk_sweep_plan plan_of(const struct hawk_heap *heap)
+{
+	return (struct hawk_sweep_plan){
+		.key = hawk_table_header(heap->table)->key,
+		.trace_count = hawk_table_trace_limit(heap->table),
+		.birth_max = hawk_table_birth_limit(heap->table),
+		.excluded = heap->regions.metadata,
+	};
 }
 
 static void report_reading(void *context, uint64_t done, uint64_t all)
@@ -118,20 +128,35 @@ static void report_reading(void *context, uint64_t done, uint64_t all)
 
 static struct hawk_error *walk(const struct hawk_heap *heap, unsigned threads,
 			       const struct hawk_heap_sink *sink, struct hawk_findings *findings,
-			       struct hawk_sweep_result *ret)
+			       struct hawk_heap_sums *ret)
 {
+	struct hawk_sweep_plan plan = plan_of(heap);
+	struct hawk_sweep_result result;
 	struct hawk_progress progress;
 	struct hawk_error *err;
 
 	hawk_progress_begin_bytes(&progress, "reading memory", 0);
-	err = hawk_sweep_parallel(heap->target, &heap->plan, threads, sink, report_reading, NULL,
-				  findings, ret);
+	err = hawk_sweep_parallel(heap->target, &plan, threads, sink, report_reading, NULL,
+				  findings, &result);
 	hawk_progress_end(&progress);
+	if (!err)
+		*ret = result.sums;
 	return err;
 }
 
+static enum hawk_block_state at(const struct hawk_heap *heap, uint64_t address,
+				struct hawk_block *ret)
+{
+	struct hawk_sweep_plan plan = plan_of(heap);
+
+	return hawk_block_at(heap->target, &plan, address, ret);
+}
+
 const struct hawk_heap_source hawk_heap_sealed = {
-	.name = "sealed headers",
+	.name = "sweep",
+	.has_headers = true,
 	.find = find,
 	.walk = walk,
+	.at = at,
+	.extent = hawk_heap_part,
 };

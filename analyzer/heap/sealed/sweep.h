@@ -26,18 +26,27 @@
 
 #include "hawk/heap/source.h"
 
-/** `progress` may be NULL; called with bytes done and bytes in all. */
-struct hawk_error *hawk_sweep(const struct hawk_target *target, const struct hawk_sweep_plan *plan,
-			      hawk_heap_function *function, void *context,
-			      void (*progress)(void *context, uint64_t done, uint64_t all),
-			      void *progress_context, struct hawk_findings *findings,
-			      struct hawk_sweep_result *ret);
+/** What to look for. */
+struct hawk_sweep_plan {
+	struct hawk_seal_key key;
+	uint32_t trace_count;       /**< trace ids at or above this are implausible */
+	uint8_t birth_max;          /**< later births are implausible */
+	struct hawk_spans excluded; /**< the tracer's own extents, which are not heap */
+	size_t window_bytes; /**< shares to look through at a time, about; 0 = a default; the result
+				does not depend on it */
+};
+
+struct hawk_sweep_result {
+	struct hawk_heap_sums sums;
+	uint64_t swept_bytes; /**< writable memory that was read */
+	uint64_t dead;        /**< dead seals met */
+};
 
 /** How many threads there are at most for `threads`, of which 0 = as many as processors. */
 unsigned hawk_sweep_parts(unsigned threads);
 
-/** As hawk_sweep(); `progress` is called on the caller's thread. The taker has seen everything, and
- * runs no more, when this returns; after an error not all of it. */
+/** `progress` may be NULL; called on the caller's thread, with bytes done and bytes in all. The
+ * taker has seen everything, and runs no more, when this returns; after an error not all of it. */
 struct hawk_error *hawk_sweep_parallel(const struct hawk_target *target,
 				       const struct hawk_sweep_plan *plan, unsigned threads,
 				       const struct hawk_heap_sink *taker,

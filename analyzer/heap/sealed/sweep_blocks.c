@@ -7,7 +7,7 @@
 #include "sweep_state.h"
 
 void hawk_sweep_sum(const struct hawk_target *target, const struct hawk_block *blocks, size_t count,
-		    struct hawk_sweep_result *result)
+		    struct hawk_heap_sums *result)
 {
 	uint64_t bytes = 0;
 	uint64_t header_bytes = 0;
@@ -51,7 +51,7 @@ static struct hawk_error *flush_batch(struct hawk_sweep_state *sweep)
 	sweep->batch_count = 0;
 	if (!count)
 		return NULL;
-	hawk_sweep_sum(sweep->target, sweep->batch, count, &sweep->result);
+	hawk_sweep_sum(sweep->target, sweep->batch, count, &sweep->result.sums);
 	return sweep->taker->take(sweep->taker->context, sweep->batch, count);
 }
 
@@ -61,15 +61,15 @@ static inline struct hawk_error *keep_candidate(struct hawk_sweep_state *sweep)
 	if (!sweep->resolver.has_candidate)
 		return NULL;
 	sweep->resolver.has_candidate = false;
-	sweep->result.clipped += sweep->resolver.candidate_clipped;
-	return ++sweep->batch_count == HAWK_SWEEP_BATCH ? flush_batch(sweep) : NULL;
+	sweep->result.sums.clipped += sweep->resolver.candidate_clipped;
+	return ++sweep->batch_count == HAWK_HEAP_BATCH ? flush_batch(sweep) : NULL;
 }
 
 static inline void set_candidate(struct hawk_sweep_state *sweep, const struct hawk_block *block)
 {
 	struct hawk_sweep_resolver *resolver = &sweep->resolver;
 
-	assert(!resolver->has_candidate && sweep->batch_count < HAWK_SWEEP_BATCH);
+	assert(!resolver->has_candidate && sweep->batch_count < HAWK_HEAP_BATCH);
 	sweep->batch[sweep->batch_count] = *block;
 	sweep->batch[sweep->batch_count].depth = (uint8_t)resolver->carved_count;
 	resolver->has_candidate = true;
@@ -129,11 +129,11 @@ resolve_overlap(struct hawk_sweep_state *sweep, const struct hawk_block *block, 
 	}
 	if (resolver->has_candidate && block->birth >= resolver->candidate_birth) {
 		resolver->has_candidate = false;
-		sweep->result.overlapping++;
+		sweep->result.sums.overlapping++;
 	}
 	/* What is no pool's object and lies in a block that was carved up is kept as a piece of it:
 	 * that block cannot be taken back any more. */
-	sweep->result.overlapping +=
+	sweep->result.sums.overlapping +=
 		*out || (resolver->carved_count && block->kind != HAWK_KIND_POOL);
 	return err;
 }
@@ -164,8 +164,8 @@ static inline struct hawk_error *resolve(struct hawk_sweep_state *sweep,
 static void leave_mapping(struct hawk_sweep_state *sweep)
 {
 	if (sweep->mapping_is_heap) {
-		sweep->result.heap_bytes += sweep->mapping_swept_bytes;
-		sweep->result.heap_zero_bytes += sweep->mapping_zero_bytes;
+		sweep->result.sums.heap_bytes += sweep->mapping_swept_bytes;
+		sweep->result.sums.zero_bytes += sweep->mapping_zero_bytes;
 	}
 	sweep->mapping_swept_bytes = 0;
 	sweep->mapping_zero_bytes = 0;
@@ -194,9 +194,9 @@ static void count_found(struct hawk_sweep_state *sweep, const struct hawk_sweep_
 {
 	sweep->result.swept_bytes += found->swept_bytes;
 	sweep->mapping_swept_bytes += found->swept_bytes;
-	sweep->result.touched_bytes += found->touched_bytes;
+	sweep->result.sums.touched_bytes += found->touched_bytes;
 	sweep->result.dead += found->dead;
-	sweep->result.implausible += found->implausible;
+	sweep->result.sums.implausible += found->implausible;
 	sweep->mapping_is_heap |= found->count != 0;
 }
 
@@ -249,9 +249,9 @@ static void count_apart(struct hawk_sweep_state *sweep, const struct hawk_sweep_
 		sweep->mapping_zero_bytes -= found->zeros[i].end - found->zeros[i].start;
 	if (!found->count)
 		return;
-	sweep->result.blocks += found->count;
-	sweep->result.bytes += found->bytes;
-	sweep->result.header_bytes += found->header_bytes;
+	sweep->result.sums.blocks += found->count;
+	sweep->result.sums.bytes += found->bytes;
+	sweep->result.sums.header_bytes += found->header_bytes;
 	/* What the others reach, whatever their births, is below the last one's header. */
 	resolver->furthest[found->blocks[found->count - 1].birth] = found->furthest;
 	resolver->furthest_of_all = found->furthest;
@@ -263,9 +263,9 @@ static struct hawk_error *take_all(const struct hawk_heap_sink *taker,
 {
 	struct hawk_error *err = NULL;
 
-	for (size_t done = 0; !err && done < found->count; done += HAWK_SWEEP_BATCH)
+	for (size_t done = 0; !err && done < found->count; done += HAWK_HEAP_BATCH)
 		err = taker->take(taker->context, found->blocks + done,
-				  least(found->count - done, HAWK_SWEEP_BATCH));
+				  least(found->count - done, HAWK_HEAP_BATCH));
 	return err;
 }
 

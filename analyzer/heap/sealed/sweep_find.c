@@ -205,7 +205,7 @@ static struct hawk_error *settle_last(struct hawk_sweep_finder *finder,
 
 struct hawk_error *hawk_sweep_find(struct hawk_sweep_finder *finder, struct hawk_sweep_found *found)
 {
-	struct hawk_sweep_result sums = {0};
+	struct hawk_heap_sums sums = {0};
 	struct hawk_error *err;
 
 	*found = (struct hawk_sweep_found){

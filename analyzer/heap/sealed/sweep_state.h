@@ -106,7 +106,7 @@ struct hawk_error *hawk_sweep_find(struct hawk_sweep_finder *finder,
 
 /** Adds blocks to `blocks`, `bytes`, `header_bytes`, and to the sums of what was carved. */
 void hawk_sweep_sum(const struct hawk_target *target, const struct hawk_block *blocks, size_t count,
-		    struct hawk_sweep_result *result);
+		    struct hawk_heap_sums *result);
 
 /**
  * Decides which of overlapping blocks is set aside; blocks come in ascending order.
@@ -153,7 +153,7 @@ struct hawk_sweep_state {
 	struct hawk_sweep_result result;
 	size_t batch_count;
 	/* Kept blocks, and the candidate. */
-	struct hawk_block batch[HAWK_SWEEP_BATCH];
+	struct hawk_block batch[HAWK_HEAP_BATCH];
 };
 
 /**

@@ -70,7 +70,7 @@ static void put_process(const struct hawk_report *report, struct hawk_json *json
 static void put_heap(const struct hawk_heap *heap, struct hawk_json *json)
 {
 	const struct hawk_accounting *memory = &heap->accounting;
-	const struct hawk_table_header *header;
+	bool counted = heap->knows & HAWK_HEAP_COUNTERS;
 	bool swept = heap->knows & HAWK_HEAP_CONTENTS; // a table file has no memory of its process
 
 	hawk_json_put_object(json, "heap");
@@ -79,31 +79,31 @@ static void put_heap(const struct hawk_heap *heap, struct hawk_json *json)
 		hawk_json_object_end(json);
 		return;
 	}
-	header = hawk_table_header(heap->table);
-	hawk_json_put_string(json, "source", swept ? "sweep" : "counters");
-	hawk_json_put_integer(json, "inuse_objects", heap->sweep.blocks);
-	hawk_json_put_integer(json, "inuse_bytes", heap->sweep.bytes);
+	hawk_json_put_string(json, "source", swept ? heap->source->name : "counters");
+	hawk_json_put_integer(json, "inuse_objects", heap->sums.blocks);
+	hawk_json_put_integer(json, "inuse_bytes", heap->sums.bytes);
 	hawk_json_put_integer_if(json, "header_bytes", swept, memory->header_bytes);
 	hawk_json_put_integer_if(json, "overhead_bytes", swept, memory->overhead_bytes);
-	hawk_json_put_integer_if(json, "never_used_bytes", swept, memory->never_used_bytes);
+	hawk_json_put_integer_if(json, "never_used_bytes", memory->measured,
+				 memory->never_used_bytes);
 	hawk_json_put_integer_if(json, "heap_bytes", swept, memory->heap_bytes);
 	hawk_json_put_integer(json, "tracer_bytes",
 			      swept ? memory->tracer_bytes : heap->totals.tracer_bytes);
 	hawk_json_put_integer_if(json, "writable_bytes", swept, memory->writable_bytes);
-	hawk_json_put_integer_if(json, "touched_bytes", swept, memory->touched_bytes);
-	hawk_json_put_integer(json, "alloc_objects", heap->totals.alloc_objects);
-	hawk_json_put_integer(json, "alloc_bytes", heap->totals.alloc_bytes);
-	hawk_json_put_integer(json, "free_objects", heap->totals.free_objects);
-	hawk_json_put_integer(json, "free_bytes", heap->totals.free_bytes);
-	hawk_json_put_integer(json, "threads", heap->totals.threads);
-	hawk_json_put_integer(json, "dropped", header->dropped_objects);
-	hawk_json_put_integer(json, "dropped_bytes", header->dropped_bytes);
-	hawk_json_put_integer(json, "overlapping", heap->sweep.overlapping);
-	hawk_json_put_integer(json, "implausible", heap->sweep.implausible);
-	hawk_json_put_integer(json, "clipped", heap->sweep.clipped);
-	hawk_json_put_integer(json, "carved_objects", heap->sweep.carved_objects);
-	hawk_json_put_integer(json, "carved_bytes", heap->sweep.carved_bytes);
-	hawk_json_put_seconds(json, "uptime_seconds", hawk_heap_age_seconds(heap, 0));
+	hawk_json_put_integer_if(json, "touched_bytes", memory->measured, memory->touched_bytes);
+	hawk_json_put_integer_if(json, "alloc_objects", counted, heap->totals.alloc_objects);
+	hawk_json_put_integer_if(json, "alloc_bytes", counted, heap->totals.alloc_bytes);
+	hawk_json_put_integer_if(json, "free_objects", counted, heap->totals.free_objects);
+	hawk_json_put_integer_if(json, "free_bytes", counted, heap->totals.free_bytes);
+	hawk_json_put_integer_if(json, "threads", counted, heap->totals.threads);
+	hawk_json_put_integer_if(json, "dropped", counted, heap->dropped_objects);
+	hawk_json_put_integer_if(json, "dropped_bytes", counted, heap->dropped_bytes);
+	hawk_json_put_integer(json, "overlapping", heap->sums.overlapping);
+	hawk_json_put_integer(json, "implausible", heap->sums.implausible);
+	hawk_json_put_integer(json, "clipped", heap->sums.clipped);
+	hawk_json_put_integer(json, "carved_objects", heap->sums.carved_objects);
+	hawk_json_put_integer(json, "carved_bytes", heap->sums.carved_bytes);
+	hawk_json_put_seconds_if(json, "uptime_seconds", counted, hawk_heap_age_seconds(heap, 0));
 	hawk_json_put_boolean(json, "sites_estimated", heap->sample_mean);
 	hawk_json_put_integer_if(json, "sample_mean_bytes", heap->sample_mean, heap->sample_mean);
 	hawk_json_object_end(json);
@@ -136,16 +136,19 @@ static void put_site(const struct hawk_report *report, const struct hawk_site *s
 	const struct hawk_heap *heap = report->heap;
 	uint64_t objects = site->alloc_objects;
 	bool aged = site->inuse_objects && heap->knows & HAWK_HEAP_AGES;
+	bool counted = heap->knows & HAWK_HEAP_COUNTERS;
 
-	hawk_stack_of_trace(report->symbols, heap->table, site->trace, stack);
+	hawk_stack_of_blocks(report->symbols, heap, site->trace, stack);
 	hawk_json_object(json);
 	hawk_json_put_id(json, "site", site->id);
 	hawk_json_put_integer(json, "inuse_objects", site->inuse_objects);
 	hawk_json_put_integer(json, "inuse_bytes", site->inuse_bytes);
-	hawk_json_put_integer(json, "alloc_objects", objects);
-	hawk_json_put_integer(json, "alloc_bytes", site->alloc_bytes);
-	hawk_json_put_integer(json, "temporary_objects", minus(objects, site->inuse_objects));
-	hawk_json_put_integer(json, "temporary_bytes", minus(site->alloc_bytes, site->inuse_bytes));
+	hawk_json_put_integer_if(json, "alloc_objects", counted, objects);
+	hawk_json_put_integer_if(json, "alloc_bytes", counted, site->alloc_bytes);
+	hawk_json_put_integer_if(json, "temporary_objects", counted,
+				 minus(objects, site->inuse_objects));
+	hawk_json_put_integer_if(json, "temporary_bytes", counted,
+				 minus(site->alloc_bytes, site->inuse_bytes));
 	hawk_json_put_integer_if(json, "average_bytes", objects,
 				 objects ? site->alloc_bytes / objects : 0);
 	put_sample(&site->sample, json);

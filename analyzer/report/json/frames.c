@@ -105,6 +105,7 @@ static void put_line(struct hawk_json *json, const struct hawk_stack_line *line)
 {
 	static const char *const kinds[] = {[HAWK_LINE_FUNCTION] = "function",
 					    [HAWK_LINE_SCOPE] = "scope",
+					    [HAWK_LINE_CLASS] = "class",
 					    [HAWK_LINE_REPEAT] = "repeat",
 					    [HAWK_LINE_CUT] = "cut"};
 	bool scope = line->kind == HAWK_LINE_SCOPE;

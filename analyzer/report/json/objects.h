@@ -51,7 +51,8 @@ void hawk_json_put_root(struct hawk_json *json, const char *key, struct hawk_roo
 void hawk_json_put_sum(struct hawk_json *json, const char *key, uint64_t objects, uint64_t bytes);
 
 /** Members of an object: "sites", "inuse_objects" ... */
-void hawk_json_put_counts(struct hawk_json *json, const struct hawk_group_counts *counts);
+void hawk_json_put_counts(struct hawk_json *json, const struct hawk_heap *heap,
+			  const struct hawk_group_counts *counts);
 
 /** "still_reachable" ...; NULL for HAWK_REACH_NONE. */
 const char *hawk_json_reach_key(enum hawk_reach_kind kind);

@@ -31,6 +31,7 @@ struct hawk_growth_facts {
 	uint64_t missing_objects;
 	uint64_t born_objects[HAWK_AGE_BINS]; /**< times HAWK_AGE_ONE */
 	uint64_t born_bytes[HAWK_AGE_BINS];   /**< times HAWK_AGE_ONE */
+	bool no_ages;                         /**< when blocks were born is not known */
 	bool sampled;
 	bool reach_known;
 	uint64_t reach_bytes[HAWK_REACH_KINDS];
@@ -72,6 +73,7 @@ enum hawk_growth_reason {
 	HAWK_REASON_BESIDE,      /**< besides, `beside_objects` blocks from every later part */
 	HAWK_REASON_SAMPLED,
 	HAWK_REASON_NO_COUNTERS,
+	HAWK_REASON_NO_AGES,
 	HAWK_REASON_NO_RATE, /**< too short a life for a rate per hour */
 };
 

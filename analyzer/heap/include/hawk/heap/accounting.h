@@ -15,8 +15,7 @@
 #ifndef HAWK_ANALYZER_HEAP_ACCOUNTING_H
 #define HAWK_ANALYZER_HEAP_ACCOUNTING_H
 
-#include "hawk/heap/outside.h"
-#include "hawk/trace/table.h"
+#include "hawk/base/error.h"
 
 struct hawk_accounting {
 	uint64_t requested_bytes;  /**< of live blocks, as the program asked for them */
@@ -27,6 +26,8 @@ struct hawk_accounting {
 
 	uint64_t writable_bytes; /**< of writable memory in the core, or of the process */
 	uint64_t touched_bytes;  /**< of that: pages that hold anything but zeros */
+	/** never_used_bytes and touched_bytes are known: the source looked at every page. */
+	bool measured;
 
 	uint64_t tracer_bytes;         /**< of the trace table and its scratch, as far as there */
 	uint64_t tracer_touched_bytes; /**< of that: pages that hold anything but zeros */
@@ -34,10 +35,10 @@ struct hawk_accounting {
 	uint64_t other_bytes; /**< the rest of writable memory: stacks, data segments, mmap */
 };
 
-/** Reads the tracer's extents, if `table` is not NULL: before a live target is released. */
-struct hawk_error *
-hawk_accounting_make(const struct hawk_target *target, const struct hawk_table *table,
-		     const struct hawk_sweep_plan *plan, const struct hawk_heap_outside *outside,
-		     const struct hawk_sweep_result *sweep, struct hawk_accounting *ret);
+struct hawk_heap;
+
+/** From regions and sums of a heap that was walked. Reads the tracer's extents: before a live
+ * target is released. */
+struct hawk_error *hawk_accounting_make(const struct hawk_heap *heap, struct hawk_accounting *ret);
 
 #endif

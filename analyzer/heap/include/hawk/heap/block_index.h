@@ -94,8 +94,6 @@ struct hawk_block_index {
 	size_t large_count;
 	size_t large_capacity;
 	uint64_t end; /**< of the last block */
-	/** No headers in front of blocks: see hawk_heap_part(). */
-	bool unsealed;
 
 	struct hawk_block_part *parts; /**< by number; mostly none */
 	size_t part_count;
@@ -124,14 +122,14 @@ struct hawk_error *hawk_block_index_keep_heads(struct hawk_block_index *index,
 void hawk_block_index_deinit(struct hawk_block_index *index);
 
 /**
- * Adds blocks as the sweep gives them: ascending, disjoint but for nesting; a hawk_heap_function
+ * Adds blocks as a source gives them: ascending, disjoint but for nesting; a hawk_heap_function
  * whose context is the index. HAWK_ERROR_UNSUPPORTED when there are more than 32-bit numbers can
  * tell apart, or addresses above 47 bits: refused, never wrong.
  */
 struct hawk_error *hawk_block_index_add(void *index, const struct hawk_block *blocks, size_t count);
 
 /**
- * The same for what a sweep on several threads finds; `reserve` and `fill` of a hawk_heap_sink
+ * The same for what a walk on several threads finds; `reserve` and `fill` of a hawk_heap_sink
  * whose context is the index, and whose `take` is hawk_block_index_add(). What comes out is the
  * same to the byte.
  */
@@ -192,14 +190,6 @@ uint64_t hawk_block_index_asked_bytes(const struct hawk_block_index *index, uint
 /** How many blocks there are, carved ones counted once. */
 uint32_t hawk_block_index_block_count(const struct hawk_block_index *index);
 
-/** All of the above from one sweep; arguments as for hawk_sweep_parallel(). `index` is to be
- * deinitialized after success only. */
-struct hawk_error *hawk_block_index_sweep(struct hawk_block_index *index,
-					  const struct hawk_target *target,
-					  const struct hawk_sweep_plan *plan, unsigned threads,
-					  struct hawk_findings *findings,
-					  struct hawk_sweep_result *ret);
-
 /** Memory in use: table, records, directory. */
 uint64_t hawk_block_index_memory_bytes(const struct hawk_block_index *index);
 
@@ -225,7 +215,7 @@ static inline uint64_t hawk_block_size(const struct hawk_block_index *index, uin
 }
 
 /** What is left of a block between the pieces, all of it with its first part, nothing with further
- * ones: sums count no byte twice, and are those of the sweep. */
+ * ones: sums count no byte twice, and are those of the walk. */
 static inline uint64_t hawk_block_index_left_bytes(const struct hawk_block_index *index,
 						   uint32_t block)
 {

@@ -17,9 +17,9 @@
 #include "hawk/target/near.h"
 #include "hawk/trace/table.h"
 
-/** Ids of sites that are no stack. */
+/** Ids of sites that are no stack, and no class. */
 enum hawk_site_special {
-	HAWK_SITE_NO_STACK = 0, /**< no stack was recorded */
+	HAWK_SITE_NO_STACK = 0, /**< no stack was recorded, or the class is not known */
 	HAWK_SITE_LOST = 1, /**< the header names a trace that is damaged, cut off or unwritten */
 	/** sample=: all allocations without a stack. Its counts are exact; the estimates of the
 	 * other sites stand for them too, so that it is never listed beside those. */
@@ -71,6 +71,7 @@ enum hawk_heap_knows {
 	HAWK_HEAP_CONTENTS =
 		1u << 2,           /**< blocks, and the bytes in them; else only counts by site */
 	HAWK_HEAP_EXACT = 1u << 3, /**< sizes are those the program asked for; else usable ones */
+	HAWK_HEAP_COUNTERS = 1u << 4, /**< what was ever allocated, in all and by site */
 };
 
 struct hawk_heap {
@@ -78,13 +79,15 @@ struct hawk_heap {
 	const struct hawk_heap_source *source; /**< who found it; NULL = nobody */
 	struct hawk_target *target;            /**< the owner's */
 	struct hawk_table *table;              /**< NULL without HAWK_HEAP_STACKS */
-	struct hawk_sweep_plan plan;
-	struct hawk_sweep_result sweep;
-	struct hawk_block_index index; /**< of no blocks: without a sweep, or see `refusal` */
+	struct hawk_heap_regions regions;
+	struct hawk_heap_sums sums;
+	struct hawk_block_index index; /**< of no blocks: not loaded, or see `refusal` */
 	/** Why the blocks cannot be numbered (HAWK_ERROR_UNSUPPORTED), or NULL. Sites are there all
 	 * the same. */
 	char *refusal;
-	struct hawk_table_totals totals;
+	struct hawk_table_totals totals; /**< zeros without HAWK_HEAP_COUNTERS */
+	uint64_t dropped_objects;        /**< blocks that the tracer could not record, and those */
+	uint64_t dropped_bytes;
 	uint64_t discarded_heaps; /**< see struct hawk_table_header */
 	uint64_t sample_mean;     /**< bytes; 0 = counts of sites are exact, else estimates */
 	/** Without HAWK_HEAP_CONTENTS (a table file) live counts are the table's own; the source
@@ -114,8 +117,8 @@ struct hawk_error *hawk_heap_load_from(const struct hawk_heap_source *source,
 struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findings *findings,
 				  struct hawk_heap *ret);
 
-/** Finds the table and fills plan and site_of_trace/sites without a sweep (whatis, blocks); counts
- * stay 0. */
+/** The same with as little as hawk_heap_walk() and hawk_heap_at() need: of a source that finds
+ * single blocks, sites whose counts stay 0, and no blocks. */
 struct hawk_error *hawk_heap_load_table(struct hawk_target *target, struct hawk_findings *findings,
 					struct hawk_heap *ret);
 void hawk_heap_deinit(struct hawk_heap *heap);
@@ -125,20 +128,23 @@ void hawk_heap_deinit(struct hawk_heap *heap);
 struct hawk_error *hawk_heap_walk(const struct hawk_heap *heap, hawk_heap_function *take,
 				  void *context, struct hawk_findings *findings);
 
-/** What there is at an address; `*ret` is set for every state but HAWK_BLOCK_NONE. Needs no blocks
- * of a heap with sealed headers. */
+/** What there is at an address; `*ret` is set for every state but HAWK_BLOCK_NONE. */
 enum hawk_block_state hawk_heap_at(const struct hawk_heap *heap, uint64_t address,
 				   struct hawk_block *ret);
 
-/** After a sweep: blocks that the counters call live and that were not found. Too many where the
+/** Of a loaded heap: blocks that the counters call live and that were not found. Too many where the
  * counters missed frees, or ran on after the core was written. */
 uint64_t hawk_heap_not_found(const struct hawk_heap *heap);
 
 /** The same; 0 where the counters cannot tell. */
 uint64_t hawk_heap_unaccounted(const struct hawk_heap *heap);
 
-/** After a sweep: no block that has not been freed is missing, as far as the counters know. */
+/** Of a loaded heap: no block that has not been freed is missing, as far as the counters know. */
 bool hawk_heap_is_whole(const struct hawk_heap *heap);
+
+/** Returns the name of the class that blocks with the id `trace` are of, or NULL: the heap has
+ * stacks, or the class is not known. Belongs to the source. */
+const char *hawk_heap_class_name(const struct hawk_heap *heap, uint32_t trace);
 
 /** The stable hash of a trace. */
 uint64_t hawk_site_id(const struct hawk_table *table, const struct hawk_trace *trace);

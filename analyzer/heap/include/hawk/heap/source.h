@@ -7,6 +7,7 @@
 #ifndef HAWK_ANALYZER_HEAP_SOURCE_H
 #define HAWK_ANALYZER_HEAP_SOURCE_H
 
+#include "hawk/heap/regions.h"
 #include "hawk_block_header.h"
 #include "hawk/target/target.h"
 
@@ -15,7 +16,7 @@ struct hawk_block {
 	uint64_t start; /**< the pointer the program holds */
 	uint64_t size;  /**< requested bytes */
 	uint32_t trace; /**< 0 = no stack was recorded */
-	uint8_t kind;   /**< enum hawk_block_kind */
+	uint8_t kind;   /**< enum hawk_block_kind; 0 = not known */
 	uint8_t birth;  /**< hawk_birth_decode() */
 	uint8_t offset_code;
 	uint8_t depth; /**< blocks that it was carved out of: the last ones before it of less depth
@@ -24,42 +25,20 @@ struct hawk_block {
 
 enum { HAWK_BLOCK_DEPTH_MAX = 15 };
 
-struct hawk_sweep_plan {
-	struct hawk_seal_key key;
-	uint32_t trace_count; /**< trace ids at or above this are implausible */
-	uint8_t birth_max;    /**< later births are implausible */
-	const struct hawk_span {
-		uint64_t start, end;
-	} * excluded; /**< sorted; the tracer's own extents, which are not heap */
-	size_t excluded_count;
-	/** What the program keeps out of cores (MADV_DONTDUMP). Is that all of it, as the tracer
-	 * saw it? */
-	const struct hawk_span *undumped;
-	size_t undumped_count;
-	bool undumped_known;
-	/** Blocks that live have no valid header (dropped, damaged): what lies outside of blocks
-	 * may be in use. Set after the sweep, for roots. */
-	bool blocks_missing;
-	size_t window_bytes; /**< shares to look through at a time, about; 0 = a default; the result
-				does not depend on it */
-};
-
-struct hawk_sweep_result {
+/** What a walk counts. A source leaves what it does not know zero. */
+struct hawk_heap_sums {
 	uint64_t blocks;
 	uint64_t bytes;          /**< requested; without what was carved out of blocks */
 	uint64_t carved_objects; /**< blocks in blocks */
 	uint64_t carved_bytes;   /**< theirs and their headers' */
-	uint64_t header_bytes;   /**< headers and alignment padding in front of the blocks */
-	uint64_t swept_bytes;    /**< writable memory that was read */
-	uint64_t heap_bytes;     /**< swept bytes of the mappings in which blocks were found */
-	uint64_t overlapping; /**< sealed headers set aside because they lie in a younger block, or
-				 around one */
-	uint64_t dead;        /**< dead seals met */
-	uint64_t implausible; /**< the seal fits but size, trace id, kind or birth cannot be */
-	uint64_t clipped;     /**< live blocks whose end the core does not hold */
-	uint64_t touched_bytes;   /**< of swept_bytes: pages that hold anything but zeros */
-	uint64_t heap_zero_bytes; /**< of heap_bytes: pages of zeros outside of blocks (never used,
-				     or given back) */
+	uint64_t overlapping;    /**< set aside because they overlap younger ones */
+	uint64_t implausible;    /**< damaged: certainly a block, but its description cannot be */
+	uint64_t clipped;        /**< live blocks whose end the core does not hold */
+	uint64_t header_bytes;   /**< the tracer's headers and alignment padding */
+	uint64_t heap_bytes;     /**< readable bytes of the mappings in which blocks were found */
+	uint64_t zero_bytes;     /**< of heap_bytes: pages of zeros outside of blocks (never used,
+				    or given back) */
+	uint64_t touched_bytes;  /**< of all writable memory: pages that hold anything but zeros */
 };
 
 /** What there is at an address. */
@@ -71,9 +50,9 @@ enum hawk_block_state {
 			      are valid */
 };
 
-/** Called for up to HAWK_SWEEP_BATCH blocks at a time. A returned error ends the walk and is passed
+/** Called for up to HAWK_HEAP_BATCH blocks at a time. A returned error ends the walk and is passed
  * on. */
-enum { HAWK_SWEEP_BATCH = 1024 };
+enum { HAWK_HEAP_BATCH = 1024 };
 typedef struct hawk_error *hawk_heap_function(void *context, const struct hawk_block *blocks,
 					      size_t count);
 
@@ -99,7 +78,7 @@ struct hawk_heap_run {
  */
 struct hawk_heap_sink {
 	void *context;
-	/** Up to HAWK_SWEEP_BATCH blocks. No `fill` of earlier ones is unfinished. */
+	/** Up to HAWK_HEAP_BATCH blocks. No `fill` of earlier ones is unfinished. */
 	hawk_heap_function *take;
 	/** `*ret` false: nothing was done, the blocks come to `take`. NULL = there is nothing to
 	 * do. */
@@ -113,12 +92,15 @@ struct hawk_heap;
 
 /** One way to find the blocks of a heap. */
 struct hawk_heap_source {
-	const char *name; /**< "sealed headers" */
+	const char *name; /**< how blocks are found, in a word: "sweep" */
 	void *context;    /**< the source's own */
+	/** Blocks have the tracer's headers in front, which tell kind and birth. */
+	bool has_headers;
 	/**
 	 * Looks for the heap. `*ret` false: it is none of this source's. Else fills of `heap`,
-	 * which has a target and nothing else, `knows`, `plan`, and `trace_count`: sites of blocks
-	 * are below that, by allocation stack with a table, else by class. 0 = no site is known.
+	 * which has a target and nothing else, `knows`, `regions`, and `trace_count`: sites of
+	 * blocks are below that, by allocation stack with a table, else by class. 0 = no site is
+	 * known. Nothing may be changed if there is none.
 	 */
 	struct hawk_error *(*find)(const struct hawk_heap_source *source, struct hawk_heap *heap,
 				   struct hawk_findings *findings, bool *ret);
@@ -126,7 +108,18 @@ struct hawk_heap_source {
 	 * and reports progress. `heap` is as `find` left it, or loaded. */
 	struct hawk_error *(*walk)(const struct hawk_heap *heap, unsigned threads,
 				   const struct hawk_heap_sink *sink,
-				   struct hawk_findings *findings, struct hawk_sweep_result *ret);
+				   struct hawk_findings *findings, struct hawk_heap_sums *ret);
+	/** What there is at an address, without a walk; `*ret` is set for every state but
+	 * HAWK_BLOCK_NONE. NULL: only a loaded heap can tell. */
+	enum hawk_block_state (*at)(const struct hawk_heap *heap, uint64_t address,
+				    struct hawk_block *ret);
+	/** Finds the extent of the heap around `block`. Returns false if it is the whole mapping;
+	 * NULL: it always is. */
+	bool (*extent)(const struct hawk_target *target, const struct hawk_block *block,
+		       struct hawk_span *ret);
+	/** Returns the name of class `number`, from 1 on and below trace_count; never NULL. Belongs
+	 * to the source. NULL: sites are stacks. */
+	const char *(*class_name)(const struct hawk_heap *heap, uint32_t number);
 };
 
 /** Blocks with the tracer's sealed headers, in memory with its table or beside a table file. */

@@ -14,6 +14,7 @@
 enum hawk_stack_line_kind {
 	HAWK_LINE_FUNCTION = 0,
 	HAWK_LINE_SCOPE, /**< a HAWK_SCOPE; name.function is its tag, nothing else is known */
+	HAWK_LINE_CLASS, /**< instead of a stack: name.function is the class of the blocks */
 	/** Unlisted frames, in thread stacks only: only `left_out` is valid and, for
 	 * HAWK_LINE_REPEAT, `period` and `times`. */
 	HAWK_LINE_REPEAT, /**< the `period` frames before it occur `times` times in all */
@@ -55,6 +56,11 @@ void hawk_stack_deinit(struct hawk_stack *stack);
 /** Fills `stack` anew with trace `id` of `table`; no lines if there is no such trace. */
 void hawk_stack_of_trace(struct hawk_symbols *symbols, const struct hawk_table *table, uint32_t id,
 			 struct hawk_stack *stack);
+
+/** Fills `stack` anew for blocks with the id `trace`: who allocated them, or what they are, if the
+ * heap knows classes instead of stacks. */
+void hawk_stack_of_blocks(struct hawk_symbols *symbols, const struct hawk_heap *heap,
+			  uint32_t trace, struct hawk_stack *stack);
 
 /** Fills `stack` anew with the frames of `thread`: some hundred lines at most, see stack_fold.h. */
 void hawk_stack_of_thread(struct hawk_symbols *symbols, const struct hawk_thread *thread,

@@ -10,9 +10,9 @@
  *     from 2.43 on:   gap + huge  mapping - gap - 16
  *     arena:        | address of the arena | heap before | size | ...
  */
-#include "hawk/heap/part.h"
+#include "part.h"
 
-#include "sealed/scan.h"
+#include "scan.h"
 
 enum {
 	FLAG_MAPPED = 2, /* IS_MMAPPED */
@@ -79,10 +79,11 @@ static bool arena_of(const struct hawk_target *target, uint64_t chunk, uint64_t 
 	return true;
 }
 
-bool hawk_heap_part(const struct hawk_target *target, uint64_t start, uint64_t end,
+bool hawk_heap_part(const struct hawk_target *target, const struct hawk_block *block,
 		    struct hawk_span *ret)
 {
-	uint64_t pointer = pointer_of(target, start);
+	uint64_t end = block->start + block->size;
+	uint64_t pointer = pointer_of(target, block->start);
 	uint64_t chunk = pointer - CHUNK_HEADER_BYTES;
 	uint64_t words[2];
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Memory outside the heap in mappings with blocks, found during a sweep: a garbage collector's
- * pages, say, that the kernel merged with an allocator's.
+ * Finds memory outside the heap in mappings with blocks during a walk: a garbage collector's pages,
+ * say, that the kernel merged with an allocator's. Internal to heap/.
  */
 #ifndef HAWK_ANALYZER_HEAP_OUTSIDE_H
 #define HAWK_ANALYZER_HEAP_OUTSIDE_H
 
 #include "hawk/heap/source.h"
 
-/** All zeros but the target at first. */
+/** All zeros but source and target at first. */
 struct hawk_heap_outside {
+	const struct hawk_heap_source *source;
 	const struct hawk_target *target;
-	struct hawk_span *spans; /**< ascending, disjoint, each in one mapping */
-	size_t count;
+	struct hawk_spans spans; /**< ascending, disjoint, each in one mapping; to be freed */
 	size_t capacity;
 	uint64_t covered;     /**< blocks that begin below lie in heaps that are known */
 	uint64_t at;          /**< end of the last of those */
@@ -26,8 +26,5 @@ struct hawk_error *hawk_heap_outside_take(struct hawk_heap_outside *outside,
 
 /** Behind the last block. */
 struct hawk_error *hawk_heap_outside_finish(struct hawk_heap_outside *outside);
-
-/** Accepts one of zeros. */
-void hawk_heap_outside_deinit(struct hawk_heap_outside *outside);
 
 #endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * A heap without stacks, all that is made of it, and what reports print about it. Test code: fails
+ * the test if anything does not work.
+ */
+#ifndef CLASS_WORLD_H
+#define CLASS_WORLD_H
+
+#include "hawk/analysis/paths.h"
+#include "hawk/graph/dominators.h"
+#include "hawk/output/json.h"
+#include "hawk/report/pointers.h"
+#include "list_source.h"
+#include "synthetic_world.h"
+
+enum {
+	ORDERS = 8,
+	ORDER_BYTES = 64,
+	LINE_BYTES = 32,
+	STEP = ORDER_BYTES + LINE_BYTES + 32, /**< from an order to the next */
+	GHOSTS = 2,
+	GHOST_BYTES = 48,
+	GHOSTS_AT = ORDERS * STEP,
+	NAMELESS_AT = GHOSTS_AT + GHOSTS * GHOST_BYTES,
+	NAMELESS_BYTES = 16,
+	ALL_BLOCKS = 2 * ORDERS + GHOSTS + 1,
+	ALL_BYTES = ORDERS * (ORDER_BYTES + LINE_BYTES) + GHOSTS * GHOST_BYTES + NAMELESS_BYTES,
+	MEMORY_BYTES = 4096,
+};
+
+enum class { NAMELESS, ORDER, LINE, GHOST };
+
+/** A global -> order 0 -> order 1 ...; order -> its line; order 0 -> nameless; ghost 0 -> ghost 1.
+ */
+struct class_world {
+	struct world *world;
+	char *path;
+	struct list_file file;
+	struct hawk_heap_source source;
+	struct hawk_heap heap;
+	struct hawk_graph graph;
+	struct hawk_reach reach;
+	struct hawk_dominators dominators;
+	struct hawk_paths paths;
+	struct hawk_symbols *symbols;
+	struct hawk_site_list list;
+	struct hawk_pointer_report report;
+	struct hawk_output output;
+	struct hawk_screen screen;
+	char text[1 << 18]; /**< what was printed last */
+};
+
+/** For cmocka: `*state` becomes a struct class_world. */
+int class_world_set_up(void **state);
+int class_world_tear_down(void **state);
+
+#define CLASS_TEST(name)                                                                           \
+	TEST_WITH(struct class_world *world, class_world_set_up, class_world_tear_down, name)
+
+/** Begins an answer: `world->screen` and the result lead to it. */
+struct hawk_output *class_world_begin(struct class_world *world, bool full);
+
+/** Ends the answer, which is `world->text` then. Fails the test if it speaks of what the heap does
+ * not know. */
+const char *class_world_end(struct class_world *world);
+
+/** The same around what a report puts into a JSON document. */
+void class_world_begin_json(struct class_world *world, struct hawk_json *json);
+void class_world_end_json(struct class_world *world, struct hawk_json *json);
+
+/** Fails the test unless `world->text` has these words. */
+void class_world_expect(const struct class_world *world, const char *words);
+
+#endif
