@@ -14,7 +14,6 @@
 #include "hawk/graph/reach.h"
 
 #include "hawk/graph/flood.h"
-#include "hawk/base/parallel.h"
 #include "hawk/base/prefetch.h"
 #include "hawk/base/progress.h"
 
@@ -163,75 +162,19 @@ static void mark_lost(struct flood *flood, uint32_t mask, uint32_t *starts)
 	}
 }
 
-/* Blocks [first, end) of one kind. */
-static void add_run(const struct hawk_block_index *index, uint32_t first, uint32_t end,
-		    struct hawk_reach_sum *sum)
-{
-	uint64_t bytes = 0;
-
-	for (uint32_t block = first; block < end; block++)
-		bytes += hawk_block_size(index, block);
-	sum->objects += end - first;
-	sum->bytes += bytes;
-}
-
-enum {
-	THREADS_MAX = 2,
-	BLOCKS_FOR_TWO = 8192, /* fewer are not worth a thread */
-	RUN_BLOCKS_MAX = 1 << 20,
-};
-
-/** Sums of pieces of all blocks. */
-struct summing {
-	const struct hawk_block_index *index;
-	const uint8_t *kinds;
-	unsigned pieces;
-	struct hawk_reach_sum sums[THREADS_MAX][HAWK_REACH_KINDS];
-};
-
-static void add_up_piece(void *context, unsigned piece)
-{
-	struct summing *summing = context;
-	const uint8_t *kinds = summing->kinds;
-	uint64_t all = summing->index->count;
-	uint32_t stop = (uint32_t)(all * (piece + 1) / summing->pieces);
-	uint32_t end;
-
-	for (uint32_t block = (uint32_t)(all * piece / summing->pieces); block < stop;
-	     block = end) {
-		uint64_t alike = kinds[block] * UINT64_C(0x0101010101010101);
-		uint32_t limit = stop - block < RUN_BLOCKS_MAX ? stop : block + RUN_BLOCKS_MAX;
-		uint64_t eight;
-
-		for (end = block + 1; limit - end >= sizeof(eight); end += sizeof(eight)) {
-			memcpy(&eight, kinds + end, sizeof(eight));
-			if (eight != alike)
-				break;
-		}
-		while (end < limit && kinds[end] == kinds[block])
-			end++;
-		add_run(summing->index, block, end, &summing->sums[piece][kinds[block]]);
-		hawk_progress_add(end - block);
-	}
-}
-
 static void add_up(const struct hawk_block_index *index, struct hawk_reach *reach)
 {
-	unsigned threads = hawk_parallel_threads() < THREADS_MAX ? 1 : THREADS_MAX;
-	struct summing summing = {.index = index, .kinds = reach->kinds, .pieces = threads};
 	struct hawk_progress progress;
 
-	if (index->count < BLOCKS_FOR_TWO)
-		summing.pieces = threads = 1;
 	hawk_progress_begin(&progress, "adding up sizes", index->count);
-	hawk_parallel_run(threads, add_up_piece, &summing);
+	for (uint32_t block = 0; block < index->count; block++) {
+		struct hawk_reach_sum *sum = &reach->sums[reach->kinds[block]];
+
+		sum->objects++;
+		sum->bytes += hawk_block_size(index, block);
+		hawk_progress_tick(block);
+	}
 	hawk_progress_end(&progress);
-	memset(reach->sums, 0, sizeof(reach->sums));
-	for (unsigned i = 0; i < threads; i++)
-		for (unsigned kind = 0; kind < HAWK_REACH_KINDS; kind++) {
-			reach->sums[kind].objects += summing.sums[i][kind].objects;
-			reach->sums[kind].bytes += summing.sums[i][kind].bytes;
-		}
 	for (size_t i = 0; i < index->part_count; i++) {
 		const struct hawk_block_part *part = &index->parts[i];
 		struct hawk_reach_sum *sum = &reach->sums[reach->kinds[part->number]];
