@@ -140,57 +140,15 @@ static void empty_bucket(struct hawk_dominator_state *state, uint32_t parent, ui
 	state->best[parent] = 0;
 }
 
-enum { WALLS = 64 };
-
-/**
- * The next number above the current one whose `semi` is below the current one: nothing on the way
- * down to a source before it has a lower one, so that many edges that lead up the tree need no look
- * at the way. Kept are those that may be next later on: ascending numbers, descending `semi`s, in a
- * ring, of which the last are forgotten.
- */
-struct walls {
-	uint32_t numbers[WALLS];
-	uint32_t semis[WALLS];
-	uint32_t first; /* taken modulo WALLS */
-	uint32_t count;
-	uint32_t forgotten; /* nothing is known from here on */
-};
-
-static void put_wall(struct walls *walls, uint32_t number, uint32_t semi)
-{
-	while (walls->count && walls->semis[walls->first % WALLS] >= semi) {
-		walls->first++;
-		walls->count--;
-	}
-	if (walls->count == WALLS)
-		walls->forgotten = walls->numbers[(walls->first + --walls->count) % WALLS];
-	walls->first--;
-	walls->count++;
-	walls->numbers[walls->first % WALLS] = number;
-	walls->semis[walls->first % WALLS] = semi;
-}
-
-static uint32_t next_wall(struct walls *walls, uint32_t number)
-{
-	while (walls->count && walls->semis[walls->first % WALLS] >= number) {
-		walls->first++;
-		walls->count--;
-	}
-	return walls->count ? walls->numbers[walls->first % WALLS] : walls->forgotten;
-}
-
 /* The lowest `semi` on any way to `number` from its sources at [from, end). */
-static uint32_t lowest_semi(struct hawk_dominator_state *state, struct walls *walls,
-			    uint32_t number, uint32_t from, uint32_t end)
+static uint32_t lowest_semi(struct hawk_dominator_state *state, uint32_t number, uint32_t from,
+			    uint32_t end)
 {
 	uint32_t semi = state->semi[number];
-	uint32_t wall = next_wall(walls, number);
 
 	for (uint32_t i = from; i < end; i++) {
 		uint32_t source = state->sources[i];
 
-		if (source < wall)
-			continue;
 		compress(state, source, number);
 		if (state->semi[state->best[source]] < semi)
 			semi = state->semi[state->best[source]];
@@ -201,7 +159,6 @@ static uint32_t lowest_semi(struct hawk_dominator_state *state, struct walls *wa
 static void link_all(struct hawk_dominator_state *state, const struct range *range)
 {
 	uint32_t end = (uint32_t)range->end_edge;
-	struct walls walls = {.forgotten = range->end};
 
 	for (uint32_t number = range->end; number-- > range->first;) {
 		uint32_t parent = state->parents[number];
@@ -209,11 +166,10 @@ static void link_all(struct hawk_dominator_state *state, const struct range *ran
 		uint32_t from = state->source_offsets[number];
 
 		if (from < end) {
-			semi = lowest_semi(state, &walls, number, from, end);
+			semi = lowest_semi(state, number, from, end);
 			state->semi[number] = semi;
 			end = from;
 		}
-		put_wall(&walls, number, semi);
 		state->best[number] = number;
 		if (semi == parent || !semi) {
 			/* Would be the next out of its bucket; or nothing is lower. */
