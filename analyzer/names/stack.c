@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hawk/base/array.h"
 #include "hawk/base/cleanup.h"
 #include "hawk/names/function_name.h"
 #include "stack_fold.h"
@@ -29,19 +30,10 @@ static void clear(struct hawk_stack *stack)
 
 static void append(struct hawk_stack *stack, const struct hawk_stack_line *line)
 {
-	if (stack->count == stack->capacity) {
-		size_t capacity = stack->capacity ? 2 * stack->capacity : 64;
-		struct hawk_stack_line *lines =
-			reallocarray(stack->lines, capacity, sizeof(*lines));
-
-		if (!lines) {
-			hawk_enomem_swallow();
-			return;
-		}
-		stack->lines = lines;
-		stack->capacity = capacity;
-	}
-	stack->lines[stack->count++] = *line;
+	if (hawk_array_reserve(&stack->lines, stack->count, &stack->capacity, sizeof(*line)))
+		stack->lines[stack->count++] = *line;
+	else
+		hawk_enomem_swallow();
 }
 
 /** Appends the lines of the real frame that `line` describes: at least one. */

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "hawk/base/array.h"
 #include "hawk/base/cleanup.h"
 
 enum {
@@ -26,16 +27,9 @@ struct folding {
 
 static bool append(struct folding *folding, struct hawk_fold_entry entry)
 {
-	if (folding->entry_count == folding->capacity) {
-		size_t capacity = folding->capacity ? 2 * folding->capacity : 64;
-		struct hawk_fold_entry *entries =
-			realloc(folding->entries, capacity * sizeof(*entries));
-
-		if (!entries)
-			return false;
-		folding->entries = entries;
-		folding->capacity = capacity;
-	}
+	if (!hawk_array_reserve(&folding->entries, folding->entry_count, &folding->capacity,
+				sizeof(entry)))
+		return false;
 	folding->entries[folding->entry_count++] = entry;
 	return true;
 }

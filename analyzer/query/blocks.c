@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "hawk/analysis/leaks.h"
+#include "hawk/base/array.h"
 #include "hawk/report/report.h"
 #include "state.h"
 
@@ -186,15 +187,9 @@ static struct hawk_error *append(struct hawk_sql *sql, uint32_t site,
 
 			if (!sum->objects)
 				continue;
-			if (sql->sum_count == sql->sum_room) {
-				size_t room = sql->sum_room ? 2 * sql->sum_room : 256;
-				struct sql_sum *larger = realloc(sql->sums, room * sizeof(*larger));
-
-				if (!larger)
-					return &hawk_enomem;
-				sql->sums = larger;
-				sql->sum_room = room;
-			}
+			if (!hawk_array_reserve(&sql->sums, sql->sum_count, &sql->sum_room,
+						sizeof(*sum)))
+				return &hawk_enomem;
 			sum->site = site;
 			sum->size_class = (uint8_t) class;
 			sum->reach = (uint8_t)reach;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "hawk/base/array.h"
 #include "hawk/base/cleanup.h"
 #include "hawk/names/site_names.h"
 
@@ -213,17 +214,10 @@ void hawk_site_stacks_add(struct hawk_site_stacks *stacks, uint32_t site)
 {
 	if (stacks->screen->full)
 		return;
-	if (stacks->count == stacks->capacity) {
-		size_t capacity = stacks->capacity ? 2 * stacks->capacity : 16;
-		struct hawk_site_item *items =
-			reallocarray(stacks->items, capacity, sizeof(*items));
-
-		if (!items) {
-			hawk_enomem_swallow();
-			return;
-		}
-		stacks->items = items;
-		stacks->capacity = capacity;
+	if (!hawk_array_reserve(&stacks->items, stacks->count, &stacks->capacity,
+				sizeof(*stacks->items))) {
+		hawk_enomem_swallow();
+		return;
 	}
 	stacks->items[stacks->count] = (struct hawk_site_item){.site = site};
 	fill(stacks, &stacks->items[stacks->count++]);
