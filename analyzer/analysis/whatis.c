@@ -29,7 +29,6 @@ static void find_thread(const struct hawk_target *target, struct hawk_whatis *wh
 			      (sp > best_sp || best_sp > whatis->address + RED_ZONE_BYTES))) {
 			best = &threads[i];
 			best_sp = sp;
-			whatis->thread_index = i;
 		}
 	}
 	whatis->thread = best;

@@ -140,10 +140,8 @@ bool hawk_elf_image_read(const struct hawk_target *target, uint64_t address,
 
 		if (program->p_type == PT_LOAD && !add_load(ret, program))
 			return false;
-		if (program->p_type == PT_DYNAMIC) {
+		if (program->p_type == PT_DYNAMIC)
 			ret->dynamic = ret->bias + program->p_vaddr;
-			ret->dynamic_bytes = program->p_memsz;
-		}
 		if (program->p_type == PT_NOTE && !ret->build_id_bytes)
 			read_notes(target, ret, program);
 	}

@@ -83,7 +83,6 @@ struct hawk_elf_image {
 	uint64_t start;   /**< of the lowest PT_LOAD */
 	uint64_t end;     /**< of the highest PT_LOAD */
 	uint64_t dynamic; /**< address of PT_DYNAMIC, 0 = none */
-	uint64_t dynamic_bytes;
 	uint8_t build_id[HAWK_MODULE_BUILD_ID_MAX];
 	uint32_t build_id_bytes;
 	uint32_t load_count;

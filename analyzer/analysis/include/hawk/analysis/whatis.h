@@ -20,9 +20,8 @@ struct hawk_whatis {
 	struct hawk_type_words words;     /**< of a block that is live */
 	const char *type;                 /**< NULL = unknown */
 	const struct hawk_thread *thread; /**< whose stack it lies in */
-	size_t thread_index;
-	bool below_stack_pointer; /**< in the dead part of that stack */
-	uint32_t frame;           /**< number of the frame; valid if `has_frame` */
+	bool below_stack_pointer;         /**< in the dead part of that stack */
+	uint32_t frame;                   /**< number of the frame; valid if `has_frame` */
 	bool has_frame;
 	struct hawk_stack_line frame_line;
 	const char *symbol; /**< NULL = unknown */
