@@ -195,6 +195,14 @@ int64_t hawk_profile_total(const struct hawk_profile *profile, uint32_t column);
 struct hawk_error *hawk_profile_sums(const struct hawk_profile *profile, uint32_t column,
 				     int64_t **flat, int64_t **cum);
 
+/**
+ * Fills `*ret` with the signature of each step (`step_count`; the caller frees it): a hash that
+ * survives a rebuild of the program. Over functions and their files, the last folder of these
+ * included; over neither lines, addresses nor build-ids; without the C library's frames and
+ * standard libraries' functions, and without what compilers append to clones of functions.
+ */
+struct hawk_error *hawk_profile_signatures(const struct hawk_profile *profile, uint64_t **ret);
+
 /** The locations of a stack, the innermost first. */
 struct hawk_profile_path {
 	uint32_t *locations; /**< owned */
