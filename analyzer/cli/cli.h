@@ -64,6 +64,7 @@ struct hawk_settings {
 	int format;             /**< of export */
 	int what;               /**< live, total, lost */
 	bool plumbing;
+	const char *base; /**< core to compare with */
 	bool folded;
 	bool dot;
 	bool no_suspects;

@@ -8,7 +8,7 @@
 #include <xxhash.h>
 
 #include "hawk/names/function_name.h"
-#include "hawk/profile/profile.h"
+#include "parts.h"
 
 /** Of glibc and its loader: what starts programs and threads has other names in each version. */
 static bool is_c_library(const char *path)
@@ -82,24 +82,25 @@ static uint64_t add_frame(const struct hawk_profile *profile,
 	return add(add(signature, function, name_length(function)), file, strlen(file));
 }
 
+uint64_t hawk_profile_location_signature(const struct hawk_profile *profile, uint32_t location,
+					 uint64_t signature)
+{
+	for (uint32_t i = profile->locations[location].count; i-- > 0;)
+		signature = add_frame(profile, hawk_profile_location_frame(profile, location, i),
+				      signature);
+	return signature;
+}
+
 struct hawk_error *hawk_profile_signatures(const struct hawk_profile *profile, uint64_t **ret)
 {
 	uint64_t *signatures = calloc(profile->step_count, sizeof(*signatures));
 
 	if (!signatures)
 		return &hawk_enomem;
-	for (uint32_t step = 1; step < profile->step_count; step++) {
-		const struct hawk_profile_location *location =
-			&profile->locations[profile->steps[step].location];
-		uint64_t signature = signatures[profile->steps[step].parent];
-
-		for (uint32_t i = location->count; i-- > 0;)
-			signature = add_frame(
-				profile,
-				&profile->frames[profile->frame_numbers[location->first + i]],
-				signature);
-		signatures[step] = signature;
-	}
+	for (uint32_t step = 1; step < profile->step_count; step++)
+		signatures[step] =
+			hawk_profile_location_signature(profile, profile->steps[step].location,
+							signatures[profile->steps[step].parent]);
 	*ret = signatures;
 	return NULL;
 }

@@ -8,6 +8,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "parts.h"
+
 enum { ID_BYTES = 17 };
 
 /** Columns of sites, in Go's order; a heap without counters has the last two alone. */
@@ -107,21 +109,6 @@ static void add_rest(struct maker *maker, unsigned skipped)
 			NULL, values);
 }
 
-/** Module 1 is the program, even if no stack leads there: readers take it for the one profiled. */
-static void add_program(struct maker *maker)
-{
-	size_t count;
-	const struct hawk_module *modules = hawk_target_modules(maker->heap->target, &count);
-
-	for (size_t i = 0; i < count; i++)
-		if (modules[i].main) {
-			struct hawk_symbol_module module = hawk_symbol_module_of(&modules[i]);
-
-			hawk_profile_module(maker->profile, &module);
-			return;
-		}
-}
-
 static struct hawk_error *finish(struct maker *maker, struct hawk_profile **ret)
 {
 	struct hawk_error *err = hawk_profile_finish(maker->profile);
@@ -150,7 +137,7 @@ struct hawk_error *hawk_profile_of_sites(const struct hawk_heap *heap, struct ha
 	maker.profile->shown_column = SITE_COLUMNS - 1 - skipped;
 	maker.profile->estimated = heap->sample_mean != 0;
 	maker.profile->sample_mean = heap->sample_mean;
-	add_program(&maker);
+	hawk_profile_add_program(maker.profile, heap->target);
 	for (size_t i = 0; i < list->count; i++)
 		add_site(&maker, list->sites[i], skipped);
 	if (heap->sample_mean && !filtered)
@@ -183,7 +170,7 @@ static void add_record(struct maker *maker, const struct hawk_leak_record *recor
 
 struct hawk_error *hawk_profile_of_leaks(const struct hawk_heap *heap, struct hawk_symbols *symbols,
 					 const struct hawk_leaks *leaks, unsigned kinds,
-					 const struct hawk_profile_style *style,
+					 const bool *chosen, const struct hawk_profile_style *style,
 					 struct hawk_profile **ret)
 {
 	struct maker maker = {.heap = heap, .symbols = symbols, .style = style};
@@ -193,9 +180,11 @@ struct hawk_error *hawk_profile_of_leaks(const struct hawk_heap *heap, struct ha
 		return err;
 	maker.profile->what = "lost";
 	maker.profile->shown_column = LOST_COLUMNS - 1;
-	add_program(&maker);
+	hawk_profile_add_program(maker.profile, heap->target);
 	for (size_t i = 0; i < leaks->count; i++)
-		if (kinds >> leaks->records[i].kind & 1)
+		if (kinds >> leaks->records[i].kind & 1 &&
+		    (!chosen ||
+		     (leaks->records[i].site < heap->site_count && chosen[leaks->records[i].site])))
 			add_record(&maker, &leaks->records[i]);
 	return finish(&maker, ret);
 }

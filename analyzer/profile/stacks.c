@@ -69,6 +69,20 @@ uint32_t hawk_profile_module(struct hawk_profile *profile, const struct hawk_sym
 	return profile->module_count++;
 }
 
+void hawk_profile_add_program(struct hawk_profile *profile, const struct hawk_target *target)
+{
+	size_t count;
+	const struct hawk_module *modules = hawk_target_modules(target, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (modules[i].main) {
+			struct hawk_symbol_module module = hawk_symbol_module_of(&modules[i]);
+
+			hawk_profile_module(profile, &module);
+			return;
+		}
+}
+
 static struct hawk_profile_frame frame_of(struct hawk_profile *profile,
 					  const struct hawk_stack_line *line, uint32_t module)
 {

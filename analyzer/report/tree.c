@@ -40,31 +40,6 @@ struct writer {
 
 static const char and_others[] = ", and others";
 
-static const char *lost_name(enum hawk_leaks_doubt doubt)
-{
-	switch (doubt) {
-	case HAWK_LEAKS_MEMORY_MISSING:
-		return "(no root found; some memory is missing)";
-	case HAWK_LEAKS_HEAPS_DISCARDED:
-		return "(no root found; an arena was reset)";
-	case HAWK_LEAKS_OVERWRITTEN:
-		return "(no root found; blocks were overwritten)";
-	default:
-		return "(lost: no root leads there)";
-	}
-}
-
-static const char *special_name(const struct writer *writer, uint32_t kind)
-{
-	switch (kind) {
-	case HAWK_TREE_SHARED:
-		return "(shared by several blocks)";
-	case HAWK_TREE_LOST:
-		return lost_name(hawk_leaks_doubt(writer->report->graph));
-	}
-	return "(all)";
-}
-
 /** "`server` in redis-server .bss", at most `width` columns. The variable says more than where it
  * is, and the module more than the section. */
 static void append_root(struct hawk_text *text, const char *name, size_t width)
@@ -105,7 +80,8 @@ static void append_name(const struct writer *writer, const struct hawk_site_tree
 		append_root(text, writer->groups->names[node->key], width);
 		hawk_text_puts(text, several ? and_others : "");
 	} else {
-		hawk_text_puts(text, special_name(writer, node->kind));
+		hawk_text_puts(text, hawk_site_tree_special_name(
+					     node->kind, hawk_leaks_doubt(writer->report->graph)));
 	}
 }
 

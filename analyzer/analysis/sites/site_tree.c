@@ -270,6 +270,32 @@ struct hawk_error *hawk_site_tree_finish(struct hawk_site_tree *tree)
 	return err;
 }
 
+static const char *lost_name(enum hawk_leaks_doubt doubt)
+{
+	switch (doubt) {
+	case HAWK_LEAKS_MEMORY_MISSING:
+		return "(no root found; some memory is missing)";
+	case HAWK_LEAKS_HEAPS_DISCARDED:
+		return "(no root found; an arena was reset)";
+	case HAWK_LEAKS_OVERWRITTEN:
+		return "(no root found; blocks were overwritten)";
+	default:
+		return "(lost: no root leads there)";
+	}
+}
+
+const char *hawk_site_tree_special_name(uint32_t kind, enum hawk_leaks_doubt doubt)
+{
+	switch (kind) {
+	case HAWK_TREE_SHARED:
+		return "(shared by several blocks)";
+	case HAWK_TREE_LOST:
+		return lost_name(doubt);
+	default:
+		return "(all)";
+	}
+}
+
 void hawk_site_tree_deinit(struct hawk_site_tree *tree)
 {
 	free(tree->nodes);

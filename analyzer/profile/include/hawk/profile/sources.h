@@ -30,10 +30,30 @@ struct hawk_error *hawk_profile_of_sites(const struct hawk_heap *heap, struct ha
 					 struct hawk_profile **ret);
 
 /** Fills `*ret` with the records of `leaks` whose kind is in `kinds` (bits 1u << enum
- * hawk_reach_kind), labelled with it. */
+ * hawk_reach_kind) and whose site is `chosen` (by site; NULL = all), labelled with the kind. */
 struct hawk_error *hawk_profile_of_leaks(const struct hawk_heap *heap, struct hawk_symbols *symbols,
 					 const struct hawk_leaks *leaks, unsigned kinds,
-					 const struct hawk_profile_style *style,
+					 const bool *chosen, const struct hawk_profile_style *style,
 					 struct hawk_profile **ret);
+
+/**
+ * Fills `*ret` with a tree of retained memory or of paths, whose steps are roots and sites.
+ * `columns`: names for blocks and for bytes, static. `groups` are those that the tree was made
+ * with.
+ */
+struct hawk_error *hawk_profile_of_tree(const struct hawk_graph *graph,
+					struct hawk_symbols *symbols,
+					const struct hawk_tree_roots *groups,
+					const struct hawk_site_tree *tree,
+					const char *const columns[2], struct hawk_profile **ret);
+
+/**
+ * Fills `*ret` with what `after` has more than `before`, which may be less than 0, in the columns
+ * of `after`. Stacks are joined by their frames, and where a rebuild moved lines, by functions and
+ * files. Addresses are left out: those of two processes have nothing in common.
+ */
+struct hawk_error *hawk_profile_difference(const struct hawk_profile *after,
+					   const struct hawk_profile *before,
+					   struct hawk_profile **ret);
 
 #endif

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Profiles of sessions: live and allocated memory by site, what leaked, and trees of retained
+ * memory and of paths.
+ */
+#include "profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "hawk/base/cleanup.h"
+#include "leaks.h"
+
+static const char *const whats[] = {
+	[HAWK_WHAT_LIVE] = "live",  [HAWK_WHAT_TOTAL] = "allocated",
+	[HAWK_WHAT_LOST] = "lost",  [HAWK_WHAT_RETAINED] = "retained",
+	[HAWK_WHAT_PATHS] = "live",
+};
+
+const struct hawk_option hawk_profile_options[] = {
+	{"what", 'w', HAWK_OPTION_CHOICE, HAWK_AT(what), "live|total|lost|retained|paths",
+	 "live blocks; all that was allocated since the start; what leaked; live blocks below what "
+	 "retains them; or below the shortest path to them"},
+	{"plumbing", '\0', HAWK_OPTION_FLAG, HAWK_AT(plumbing), NULL,
+	 "keep the frames of allocators and standard libraries at the end of stacks"},
+	{"focus", '\0', HAWK_OPTION_STRING, HAWK_AT(focus), "REGEX",
+	 "only sites with a function, file, module, scope or type that matches"},
+	{"ignore", '\0', HAWK_OPTION_STRING, HAWK_AT(ignore), "REGEX",
+	 "no sites with a function, file, module, scope or type that matches"},
+	{"min-bytes", '\0', HAWK_OPTION_BYTES, HAWK_AT(min_bytes), "SIZE",
+	 "only sites with at least SIZE live bytes (10k, 1M, 2GiB)"},
+	{0},
+};
+
+static bool is_filtered(const struct hawk_settings *settings)
+{
+	return settings->focus || settings->ignore || settings->min_bytes;
+}
+
+static struct hawk_site_filter filter_of(const struct hawk_settings *settings)
+{
+	return (struct hawk_site_filter){
+		.focus = settings->focus,
+		.ignore = settings->ignore,
+		.min_bytes = settings->min_bytes,
+	};
+}
+
+struct hawk_error *hawk_check_profile(const struct hawk_settings *settings)
+{
+	struct hawk_site_filter filter = filter_of(settings);
+
+	return hawk_site_filter_check(&filter);
+}
+
+static struct hawk_error *list_sites(struct hawk_session *session, struct hawk_site_list *ret)
+{
+	struct hawk_site_filter filter = filter_of(session->settings);
+
+	return hawk_site_list_create(&session->heap, session->symbols, &filter, ret);
+}
+
+static struct hawk_error *profile_sites(struct hawk_session *session, struct hawk_profile **ret)
+{
+	const struct hawk_profile_style style = {.plumbing = session->settings->plumbing};
+	struct hawk_site_list list = {0};
+	struct hawk_error *err = hawk_session_sites(session);
+
+	err = hawk_session_release(session, err);
+	if (!err)
+		err = list_sites(session, &list);
+	if (!err)
+		err = hawk_profile_of_sites(&session->heap, session->symbols, &list,
+					    is_filtered(session->settings), &style, ret);
+	hawk_site_list_deinit(&list);
+	return err;
+}
+
+/** Which sites the filters choose, by site; NULL = all. Caller frees. */
+static struct hawk_error *choose_sites(struct hawk_session *session, bool **ret)
+{
+	struct hawk_site_list list = {0};
+	struct hawk_error *err;
+
+	*ret = NULL;
+	if (!is_filtered(session->settings))
+		return NULL;
+	err = list_sites(session, &list);
+	if (err)
+		return err;
+	*ret = calloc(session->heap.site_count + 1, sizeof(**ret));
+	for (size_t i = 0; *ret && i < list.count; i++)
+		(*ret)[list.sites[i]] = true;
+	hawk_site_list_deinit(&list);
+	return *ret ? NULL : &hawk_enomem;
+}
+
+/** A bit for each block of these sites; NULL = all. Caller frees. */
+static struct hawk_error *choose_blocks(struct hawk_session *session, uint64_t **ret)
+{
+	const struct hawk_heap *heap = &session->heap;
+	CLEANUP(free_ptr) bool *chosen = NULL;
+	struct hawk_error *err = choose_sites(session, &chosen);
+
+	*ret = NULL;
+	if (err || !chosen)
+		return err;
+	*ret = calloc((size_t)heap->index.count / 64 + 1, sizeof(**ret));
+	if (!*ret)
+		return &hawk_enomem;
+	for (uint32_t i = 0; i < heap->index.count; i++) {
+		uint32_t site = hawk_heap_site_at(heap, i);
+
+		if (site < heap->site_count && chosen[site])
+			(*ret)[i / 64] |= UINT64_C(1) << i % 64;
+	}
+	return NULL;
+}
+
+static struct hawk_error *profile_leaks(struct hawk_session *session, struct hawk_profile **ret)
+{
+	const struct hawk_profile_style style = {.plumbing = session->settings->plumbing};
+	CLEANUP(free_ptr) bool *chosen = NULL;
+	struct hawk_leaks_session leaks = {0};
+	struct hawk_error *err = hawk_leaks_session_make(session, HAWK_LEAKS_KINDS_LOST, &leaks);
+
+	if (!err)
+		err = choose_sites(session, &chosen);
+	if (!err)
+		err = hawk_profile_of_leaks(&session->heap, session->symbols, &leaks.leaks,
+					    HAWK_LEAKS_KINDS_LOST, chosen, &style, ret);
+	hawk_leaks_session_deinit(&leaks);
+	return err;
+}
+
+/** Along dominators, or along shortest paths. */
+static struct hawk_error *make_tree(struct hawk_session *session, const uint64_t *chosen,
+				    const struct hawk_tree_roots *groups,
+				    struct hawk_site_tree *tree)
+{
+	struct hawk_error *err;
+
+	if (session->settings->what == HAWK_WHAT_PATHS) {
+		err = hawk_session_paths(session);
+		return err ? err
+			   : hawk_site_tree_paths(&session->graph, &session->paths, groups->groups,
+						  chosen, tree);
+	}
+	err = hawk_session_dominators(session, HAWK_EDGES_ALL);
+	if (!err)
+		err = hawk_site_tree_add_retained(&session->graph, &session->dominators,
+						  groups->groups, chosen, tree);
+	return err ? err : hawk_site_tree_finish(tree);
+}
+
+static struct hawk_error *profile_tree(struct hawk_session *session, struct hawk_profile **ret)
+{
+	static const char *const columns[][2] = {
+		{"retained_objects", "retained_space"},
+		{"inuse_objects", "inuse_space"},
+	};
+	bool paths = session->settings->what == HAWK_WHAT_PATHS;
+	CLEANUP(free_ptr) uint64_t *chosen = NULL;
+	struct hawk_tree_roots groups = {0};
+	struct hawk_site_tree tree = {0};
+	struct hawk_error *err = hawk_session_reach_report(session, false);
+
+	if (!err)
+		err = choose_blocks(session, &chosen);
+	if (!err)
+		err = hawk_tree_roots_make(session->report.roots, &groups);
+	if (!err)
+		err = make_tree(session, chosen, &groups, &tree);
+	if (!err)
+		err = hawk_profile_of_tree(&session->graph, session->symbols, &groups, &tree,
+					   columns[paths], ret);
+	hawk_site_tree_deinit(&tree);
+	hawk_tree_roots_deinit(&groups);
+	return err;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/** Of a core, what comes nearest. */
+static uint64_t end_time(const struct hawk_process *process)
+{
+	const struct hawk_end_times *times = &process->end;
+
+	return process->live         ? now_ns()
+	       : times->attribute_ns ? times->attribute_ns
+				     : times->file_ns;
+}
+
+static char *copy_of(const char *text)
+{
+	char *copy = text && text[0] ? strdup(text) : NULL;
+
+	if (text && text[0] && !copy)
+		hawk_enomem_swallow();
+	return copy;
+}
+
+static uint32_t column_of(int what, const struct hawk_profile *profile)
+{
+	uint32_t column =
+		what == HAWK_WHAT_TOTAL ? hawk_profile_column(profile, "alloc_space") : UINT32_MAX;
+
+	return column == UINT32_MAX ? profile->shown_column : column;
+}
+
+struct hawk_error *hawk_session_profile(struct hawk_session *session, struct hawk_profiled *ret)
+{
+	int what = session->settings->what ? session->settings->what : HAWK_WHAT_LIVE;
+	const struct hawk_process *process = hawk_target_process(session->target);
+	struct hawk_error *err;
+
+	*ret = (struct hawk_profiled){
+		.source = copy_of(session->source),
+		.program = copy_of(process->program),
+		.pid = process->pid,
+		.end_ns = end_time(process),
+	};
+	if (what == HAWK_WHAT_LOST)
+		err = profile_leaks(session, &ret->profile);
+	else if (what == HAWK_WHAT_RETAINED || what == HAWK_WHAT_PATHS)
+		err = profile_tree(session, &ret->profile);
+	else
+		err = profile_sites(session, &ret->profile);
+	if (err)
+		return err;
+	ret->life_ns = session->heap.life.end_units * HAWK_BIRTH_UNIT_NS;
+	ret->profile->what = whats[what];
+	ret->column = column_of(what, ret->profile);
+	hawk_session_check(session);
+	return NULL;
+}
+
+void hawk_profiled_deinit(struct hawk_profiled *profiled)
+{
+	hawk_profile_destroy(profiled->profile);
+	free(profiled->source);
+	free(profiled->program);
+	*profiled = (struct hawk_profiled){0};
+}
+
+/** The other side's findings are told with its name. */
+static void pass_on(const struct hawk_session *from, struct hawk_findings *to)
+{
+	for (size_t i = 0; i < from->findings.count; i++) {
+		const struct hawk_finding *finding = &from->findings.items[i];
+
+		hawk_findings_add(to, finding->sort, finding->partial, "base*", "%s: %s",
+				  from->source ? from->source : "the process", finding->text);
+	}
+}
+
+struct hawk_error *hawk_profile_open(const struct hawk_settings *settings, const char *core,
+				     struct hawk_findings *findings, struct hawk_profiled *ret)
+{
+	struct hawk_settings own = *settings;
+	struct hawk_session session;
+	struct hawk_error *err;
+
+	*ret = (struct hawk_profiled){0};
+	own.output = NULL;
+	own.executable = own.table_file = NULL; // the other side's
+	if (core)
+		own.pid = 0;
+	err = hawk_session_open(&session, &own, core);
+	if (!err)
+		err = hawk_session_profile(&session, ret);
+	pass_on(&session, findings);
+	hawk_session_close_report(&session);
+	hawk_session_deinit(&session);
+	return err && core ? hawk_error_prefix(err, "%s", core) : err;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Profiles of sessions, for verbs that write or compare them.
+ */
+#ifndef HAWK_ANALYZER_CLI_PROFILE_H
+#define HAWK_ANALYZER_CLI_PROFILE_H
+
+#include "hawk/profile/sources.h"
+#include "session.h"
+
+/** In the order of --what's words. */
+enum hawk_what {
+	HAWK_WHAT_LIVE = 1,
+	HAWK_WHAT_TOTAL,
+	HAWK_WHAT_LOST,
+	HAWK_WHAT_RETAINED,
+	HAWK_WHAT_PATHS,
+};
+
+/** What a core or process was, beside its profile. */
+struct hawk_profiled {
+	struct hawk_profile *profile;
+	char *source;  /**< path of the core; NULL = a process */
+	char *program; /**< path of the executable; NULL = not known */
+	uint32_t pid;
+	uint64_t end_ns;  /**< CLOCK_REALTIME of its end, or of the look at it; 0 = unknown */
+	uint64_t life_ns; /**< from the tracer's start to that; 0 = unknown */
+	uint32_t column;  /**< that --what asks for */
+};
+
+/** Makes the profile that settings->what asks for, with the filters of `analyze`; lets a process
+ * go. Deinitialize `*ret` in any case. */
+struct hawk_error *hawk_session_profile(struct hawk_session *session, struct hawk_profiled *ret);
+void hawk_profiled_deinit(struct hawk_profiled *profiled);
+
+/**
+ * The same of `core` (a path; NULL = the process settings->pid), opened and closed for it. Findings
+ * go to `findings`, marked with its path.
+ */
+struct hawk_error *hawk_profile_open(const struct hawk_settings *settings, const char *core,
+				     struct hawk_findings *findings, struct hawk_profiled *ret);
+
+/** HAWK_ERROR_USAGE for bad filters. */
+struct hawk_error *hawk_check_profile(const struct hawk_settings *settings);
+
+/** --what, --plumbing, --focus, --ignore, --min-bytes. */
+extern const struct hawk_option hawk_profile_options[];
+
+#endif
