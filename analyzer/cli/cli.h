@@ -65,6 +65,7 @@ struct hawk_settings {
 	int what;               /**< live, total, lost */
 	bool plumbing;
 	const char *base; /**< core to compare with */
+	const char *fail_if_grown;
 	bool folded;
 	bool dot;
 	bool no_suspects;
@@ -181,6 +182,7 @@ extern const struct hawk_verb hawk_verb_sites;
 extern const struct hawk_verb hawk_verb_schema;
 extern const struct hawk_verb hawk_verb_growth;
 extern const struct hawk_verb hawk_verb_sql;
+extern const struct hawk_verb hawk_verb_diff;
 extern const struct hawk_verb hawk_verb_export;
 extern const struct hawk_verb hawk_verb_shell;
 extern const struct hawk_verb hawk_verb_help;

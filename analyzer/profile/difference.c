@@ -20,6 +20,7 @@ struct joiner {
 	uint32_t *strings, *modules, *locations, *steps;
 	uint32_t
 		columns[HAWK_PROFILE_COLUMNS_MAX]; /**< of `from`, by those of `to`, or no number */
+	bool is_error[HAWK_PROFILE_COLUMNS_MAX];   /**< errors add up, at most */
 };
 
 /** Steps of the later profile by what a rebuild leaves of them. */
@@ -104,7 +105,7 @@ static bool fill_likes(struct likes *likes)
 	struct hawk_profile *to = likes->joiner->to;
 
 	for (uint32_t i = 1; i < to->location_count; i++)
-		likes->signatures[i] = hawk_profile_location_signature(to, i, 0);
+		likes->signatures[i] = hawk_profile_location_signature(to, i, true, 0);
 	for (uint32_t i = 1; i < likes->count; i++) {
 		const struct like like = {likes, to->steps[i].parent,
 					  likes->signatures[to->steps[i].location]};
@@ -138,7 +139,7 @@ static uint32_t find_successor(struct likes *likes, uint32_t number, uint32_t pa
 			       uint32_t location)
 {
 	struct like like = {likes, parent,
-			    hawk_profile_location_signature(likes->joiner->to, location, 0)};
+			    hawk_profile_location_signature(likes->joiner->to, location, true, 0)};
 	uint32_t step = hawk_profile_index_look(likes->joiner->to, &likes->index, hash_of(&like),
 						same_like, &like);
 
@@ -179,7 +180,7 @@ static void copy_sample(struct joiner *joiner, size_t number, bool subtract)
 		int64_t value =
 			joiner->columns[i] < from->column_count ? values[joiner->columns[i]] : 0;
 
-		moved[i] = subtract ? hawk_profile_plus(0, -value) : value;
+		moved[i] = subtract && !joiner->is_error[i] ? -value : value;
 	}
 	hawk_profile_add(joiner->to, joiner->steps[sample->step], &labels, moved);
 }
@@ -207,8 +208,10 @@ static struct hawk_error *init_joiner(struct joiner *joiner, const struct hawk_p
 		deinit_joiner(joiner);
 		return &hawk_enomem;
 	}
-	for (uint32_t i = 0; i < to->column_count; i++)
+	for (uint32_t i = 0; i < to->column_count; i++) {
 		joiner->columns[i] = hawk_profile_column(from, to->columns[i].name);
+		joiner->is_error[i] = strstr(to->columns[i].name, "_error");
+	}
 	for (uint32_t i = 1; i < from->location_count; i++)
 		copy_location(joiner, i);
 	return NULL;

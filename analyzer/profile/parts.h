@@ -47,6 +47,6 @@ uint32_t hawk_profile_find_step(const struct hawk_profile *profile, uint32_t par
 
 /** Returns `signature` with the frames of `location` added: see hawk_profile_signatures(). */
 uint64_t hawk_profile_location_signature(const struct hawk_profile *profile, uint32_t location,
-					 uint64_t signature);
+					 bool files, uint64_t signature);
 
 #endif

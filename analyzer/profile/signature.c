@@ -65,7 +65,7 @@ static uint64_t add(uint64_t signature, const char *text, size_t size)
 }
 
 static uint64_t add_frame(const struct hawk_profile *profile,
-			  const struct hawk_profile_frame *frame, uint64_t signature)
+			  const struct hawk_profile_frame *frame, bool files, uint64_t signature)
 {
 	const char *function = profile->strings[frame->function];
 	const char *module = profile->strings[profile->modules[frame->module].path];
@@ -79,28 +79,30 @@ static uint64_t add_frame(const struct hawk_profile *profile,
 		module = hawk_path_base(module);
 		return add(signature, module, module_length(module));
 	}
-	return add(add(signature, function, name_length(function)), file, strlen(file));
+	signature = add(signature, function, name_length(function));
+	return files ? add(signature, file, strlen(file)) : signature;
 }
 
 uint64_t hawk_profile_location_signature(const struct hawk_profile *profile, uint32_t location,
-					 uint64_t signature)
+					 bool files, uint64_t signature)
 {
 	for (uint32_t i = profile->locations[location].count; i-- > 0;)
 		signature = add_frame(profile, hawk_profile_location_frame(profile, location, i),
-				      signature);
+				      files, signature);
 	return signature;
 }
 
-struct hawk_error *hawk_profile_signatures(const struct hawk_profile *profile, uint64_t **ret)
+struct hawk_error *hawk_profile_signatures(const struct hawk_profile *profile, bool files,
+					   uint64_t **ret)
 {
 	uint64_t *signatures = calloc(profile->step_count, sizeof(*signatures));
 
 	if (!signatures)
 		return &hawk_enomem;
 	for (uint32_t step = 1; step < profile->step_count; step++)
-		signatures[step] =
-			hawk_profile_location_signature(profile, profile->steps[step].location,
-							signatures[profile->steps[step].parent]);
+		signatures[step] = hawk_profile_location_signature(
+			profile, profile->steps[step].location, files,
+			signatures[profile->steps[step].parent]);
 	*ret = signatures;
 	return NULL;
 }

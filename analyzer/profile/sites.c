@@ -12,14 +12,14 @@
 
 enum { ID_BYTES = 17 };
 
-/** Columns of sites, in Go's order; a heap without counters has the last two alone. */
+/** Columns of sites, in Go's order; a heap without counters has no allocations, and only one whose
+ * stacks were sampled has errors. */
 static const struct hawk_profile_column site_columns[] = {
-	{"alloc_objects", "count"},
-	{"alloc_space", "bytes"},
-	{"inuse_objects", "count"},
-	{"inuse_space", "bytes"},
+	{"alloc_objects", "count"},       {"alloc_space", "bytes"},
+	{"inuse_objects", "count"},       {"inuse_space", "bytes"},
+	{"inuse_objects_error", "count"}, {"inuse_space_error", "bytes"},
 };
-enum { ALLOC_COLUMNS = 2, SITE_COLUMNS = 4 };
+enum { ALLOC_COLUMNS = 2, SITE_COLUMNS = 4, ERROR_COLUMNS = 2 };
 
 static const struct hawk_profile_column lost_columns[] = {
 	{"lost_objects", "count"},
@@ -67,11 +67,13 @@ static uint32_t step_of(struct maker *maker, uint32_t number, struct hawk_profil
 static void add_site(struct maker *maker, uint32_t number, unsigned skipped)
 {
 	const struct hawk_site *site = &maker->heap->sites[number];
-	const int64_t values[SITE_COLUMNS] = {
+	const int64_t values[SITE_COLUMNS + ERROR_COLUMNS] = {
 		hawk_profile_value(site->alloc_objects),
 		hawk_profile_value(site->alloc_bytes),
 		hawk_profile_value(site->inuse_objects),
 		hawk_profile_value(site->inuse_bytes),
+		hawk_profile_value(site->sample.inuse_objects_error),
+		hawk_profile_value(site->sample.inuse_bytes_error),
 	};
 	struct hawk_profile_labels labels;
 	uint32_t step = step_of(maker, number, &labels);
@@ -96,7 +98,7 @@ static void add_rest(struct maker *maker, unsigned skipped)
 		heap->sums.blocks,
 		heap->sums.bytes,
 	};
-	int64_t values[SITE_COLUMNS], any = 0;
+	int64_t values[SITE_COLUMNS + ERROR_COLUMNS] = {0}, any = 0;
 
 	for (uint32_t i = 0; i < SITE_COLUMNS - skipped; i++) {
 		values[i] = lacking(whole[i + skipped], hawk_profile_total(maker->profile, i));

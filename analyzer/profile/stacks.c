@@ -10,8 +10,11 @@
 
 #include "hawk/base/array.h"
 #include "hawk/base/cleanup.h"
+#include "hawk/base/utf8.h"
 #include "hawk/names/function_name.h"
 #include "parts.h"
+
+enum { PLACE_WIDTH_MIN = 30 }; /* in less there is room for the function only */
 
 /** Lines of one real frame, and what they became. */
 struct hawk_profile_code {
@@ -193,4 +196,29 @@ void hawk_profile_append_frame(const struct hawk_profile *profile,
 	else
 		hawk_text_printf(text, "%s+0x%llx", hawk_path_base(path),
 				 (unsigned long long)frame->offset);
+}
+
+void hawk_profile_append_step(const struct hawk_profile *profile, uint32_t step, size_t width,
+			      struct hawk_text *text)
+{
+	const struct hawk_profile_frame *frame =
+		hawk_profile_location_frame(profile, profile->steps[step].location, 0);
+	CLEANUP(text) struct hawk_text name = {0}, place = {0};
+	size_t room = width, used;
+
+	if (frame->file && width >= PLACE_WIDTH_MIN) {
+		hawk_text_printf(&place, "%s:%u", hawk_path_base(profile->strings[frame->file]),
+				 frame->line);
+		used = hawk_utf8_width(hawk_text_string(&place)) + 2;
+		room = width == SIZE_MAX || used > width / 2 ? width : width - used;
+	}
+	hawk_profile_append_frame(profile, frame, &name);
+	if (frame->kind == HAWK_PROFILE_FUNCTION || frame->kind == HAWK_PROFILE_SITE)
+		hawk_function_name_append(text, hawk_text_string(&name), room);
+	else
+		hawk_utf8_append_middle_cut(text, hawk_text_string(&name), room);
+	if (!place.size || (room == width && width != SIZE_MAX))
+		return;
+	hawk_text_puts(text, "  ");
+	hawk_utf8_append_safe(text, hawk_text_string(&place));
 }

@@ -198,11 +198,12 @@ struct hawk_error *hawk_profile_sums(const struct hawk_profile *profile, uint32_
 
 /**
  * Fills `*ret` with the signature of each step (`step_count`; the caller frees it): a hash that
- * survives a rebuild of the program. Over functions and their files, the last folder of these
- * included; over neither lines, addresses nor build-ids; without the C library's frames and
- * standard libraries' functions, and without what compilers append to clones of functions.
+ * survives a rebuild of the program. Over functions and, with `files`, their files, the last folder
+ * of these included; over neither lines, addresses nor build-ids; without the C library's frames
+ * and standard libraries' functions, and without what compilers append to clones of functions.
  */
-struct hawk_error *hawk_profile_signatures(const struct hawk_profile *profile, uint64_t **ret);
+struct hawk_error *hawk_profile_signatures(const struct hawk_profile *profile, bool files,
+					   uint64_t **ret);
 
 /** The locations of a stack, the innermost first. */
 struct hawk_profile_path {
@@ -219,6 +220,11 @@ static inline void hawk_cleanup_profile_path(struct hawk_profile_path *path)
 {
 	hawk_profile_path_deinit(path);
 }
+
+/** Appends the innermost frame of `step` as a reader knows it, "make_cell  cells.c:30", in at most
+ * `width` columns, safe for a terminal. */
+void hawk_profile_append_step(const struct hawk_profile *profile, uint32_t step, size_t width,
+			      struct hawk_text *text);
 
 /** Returns the number of the column `name`, or UINT32_MAX. */
 uint32_t hawk_profile_column(const struct hawk_profile *profile, const char *name);

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The JSON document of `hawk-core diff`. Its prose twin is docs/json.md, its schema
+ * docs/schema/diff-2.json.
+ */
+#include "hawk/report/diff.h"
+
+#include <math.h>
+
+#include "objects.h"
+
+enum { DOCUMENT_LINES = 2 };
+
+static void put_side(struct hawk_json *json, const char *key, const struct hawk_profile *profile,
+		     const struct hawk_diff_side *side)
+{
+	if (!side->sites) {
+		hawk_json_put_null(json, key);
+		return;
+	}
+	hawk_json_put_object(json, key);
+	hawk_json_put_string(json, "site",
+			     side->site ? hawk_profile_text(profile, side->site) : NULL);
+	hawk_json_put_integer(json, "sites", side->sites);
+	hawk_json_put_signed_if(json, "objects", true, side->objects);
+	hawk_json_put_signed_if(json, "bytes", true, side->bytes);
+	hawk_json_put_integer(json, "bytes_error", (uint64_t)llround(side->bytes_error));
+	hawk_json_object_end(json);
+}
+
+static void put_change(struct hawk_json *json, const struct hawk_diff_row *row, double hours)
+{
+	hawk_json_put_signed_if(json, "objects", true, row->objects);
+	hawk_json_put_signed_if(json, "bytes", true, row->bytes);
+	hawk_json_put_integer(json, "bytes_error", (uint64_t)llround(row->bytes_error));
+	hawk_json_put_signed_if(json, "bytes_per_hour", hours > 0,
+				hours > 0 ? (int64_t)((double)row->bytes / hours) : 0);
+	hawk_json_put_boolean(json, "significant", row->significant);
+}
+
+/** Functions of the stack, the innermost first, with the frames that are inlined. */
+static void put_stack(struct hawk_json *json, const struct hawk_profile *profile, uint32_t step)
+{
+	hawk_json_put_array(json, "functions");
+	for (; step; step = profile->steps[step].parent) {
+		uint32_t location = profile->steps[step].location;
+
+		for (uint32_t i = 0; i < profile->locations[location].count; i++) {
+			const struct hawk_profile_frame *frame =
+				hawk_profile_location_frame(profile, location, i);
+
+			hawk_json_string(json, frame->function
+						       ? hawk_profile_text(profile, frame->function)
+						       : NULL);
+		}
+	}
+	hawk_json_array_end(json);
+}
+
+static void put_row(const struct hawk_diff_report *report, const struct hawk_diff_row *row,
+		    struct hawk_json *json)
+{
+	bool gone = row->match == HAWK_DIFF_GONE;
+
+	hawk_json_object(json);
+	hawk_json_put_string(json, "match", hawk_diff_match_name(row->match));
+	put_change(json, row, report->hours);
+	put_side(json, "before", report->diff->before, &row->before);
+	put_side(json, "after", report->diff->after, &row->after);
+	put_stack(json, gone ? report->diff->before : report->diff->after,
+		  gone ? row->before.step : row->after.step);
+	hawk_json_object_end(json);
+}
+
+static void put_groups(const struct hawk_diff_report *report, struct hawk_json *json)
+{
+	hawk_json_put_array(json, "groups");
+	for (size_t i = 0; i < report->groups->count; i++) {
+		const struct hawk_profile_group *group = &report->groups->items[i];
+
+		hawk_json_object(json);
+		hawk_json_put_string(
+			json, "name",
+			group->name ? hawk_profile_text(report->difference, group->name) : NULL);
+		hawk_json_put_signed_if(json, "flat_objects", true, group->flat_objects);
+		hawk_json_put_signed_if(json, "flat_bytes", true, group->flat_bytes);
+		hawk_json_put_signed_if(json, "cum_objects", true, group->cum_objects);
+		hawk_json_put_signed_if(json, "cum_bytes", true, group->cum_bytes);
+		hawk_json_object_end(json);
+	}
+	hawk_json_array_end(json);
+}
+
+void hawk_report_diff_json(const struct hawk_diff_report *report, struct hawk_output *output)
+{
+	const struct hawk_diff *diff = report->diff;
+	size_t end = report->top && report->top < diff->count ? report->top : diff->count;
+	struct hawk_json json;
+
+	hawk_json_begin(&json, output, "hawk-core/diff", report->after, DOCUMENT_LINES);
+	hawk_json_put_string(&json, "before", report->before);
+	hawk_json_put_string(&json, "what", report->what);
+	hawk_json_put_boolean(&json, "estimated", report->difference->estimated);
+	hawk_json_put_boolean(&json, "same_program", !report->other_program);
+	hawk_json_put_seconds_if(&json, "seconds", report->hours > 0, report->hours * 3600);
+	hawk_json_put_string(&json, "grown", report->growth);
+	hawk_json_put_object(&json, "whole");
+	put_change(&json, &diff->whole, report->hours);
+	put_side(&json, "before", diff->before, &diff->whole.before);
+	put_side(&json, "after", diff->after, &diff->whole.after);
+	hawk_json_object_end(&json);
+	hawk_json_put_array(&json, "sites");
+	for (size_t i = 0; i < end; i++)
+		put_row(report, &diff->rows[i], &json);
+	hawk_json_array_end(&json);
+	if (report->groups)
+		put_groups(report, &json);
+	hawk_json_end(&json, report->findings, hawk_findings_partial(report->findings));
+}
