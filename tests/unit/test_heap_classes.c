@@ -12,6 +12,7 @@
 #include "hawk/analysis/site_tree.h"
 #include "hawk/analysis/whatis.h"
 #include "hawk/base/cleanup.h"
+#include "hawk/export/dot.h"
 #include "hawk/query/sql.h"
 #include "hawk/report/blocks.h"
 #include "hawk/report/growth.h"
@@ -254,6 +255,8 @@ CLASS_TEST(trees_go_through_classes)
 CLASS_TEST(sites_are_classes_that_hold_each_other)
 {
 	struct hawk_site_graph graph;
+	const struct hawk_dot dot = {
+		.heap = &world->heap, .names = world->report.names, .graph = &graph};
 	struct hawk_json json;
 
 	check(hawk_site_graph_make(&world->graph, NULL, &graph));
@@ -265,8 +268,7 @@ CLASS_TEST(sites_are_classes_that_hold_each_other)
 	check(hawk_report_site_graph_json(&world->report, &graph, &world->list, &json));
 	class_world_end_json(world, &json);
 	class_world_expect(world, "\"function\":\"shop::Line\"");
-	check(hawk_report_site_graph_dot(&world->report, &graph, &world->list,
-					 class_world_begin(world, false)));
+	check(hawk_export_dot(&dot, &world->list, class_world_begin(world, false)));
 	class_world_end(world);
 	class_world_expect(world, "Order");
 	hawk_site_graph_deinit(&graph);
