@@ -5,6 +5,7 @@
  */
 #include <time.h>
 
+#include "export_graph.h"
 #include "hawk/export/export.h"
 #include "hawk/profile/sources.h"
 #include "leaks.h"
@@ -12,12 +13,14 @@
 
 enum what { WHAT_LIVE = 1, WHAT_TOTAL, WHAT_LOST };
 
-/** In the order of --format's words. */
+/** In the order of --format's words; behind them are those of enum hawk_export_graph. */
 static struct hawk_error *(*const writers[])(const struct hawk_export *, struct hawk_output *) = {
 	hawk_export_pprof,
 	hawk_export_folded,
 	hawk_export_speedscope,
 };
+
+enum { FIRST_GRAPH = sizeof(writers) / sizeof(writers[0]) + 1 };
 
 static struct hawk_site_filter filter_of(const struct hawk_settings *settings)
 {
@@ -39,6 +42,13 @@ static struct hawk_error *check(struct hawk_settings *settings)
 
 	if (!settings->format)
 		return hawk_error_create(HAWK_ERROR_USAGE, "export needs --format");
+	if (settings->format >= FIRST_GRAPH) {
+		struct hawk_error *err = hawk_export_graph_check(
+			settings, (enum hawk_export_graph)(settings->format - FIRST_GRAPH));
+
+		if (err)
+			return err;
+	}
 	return hawk_site_filter_check(&filter);
 }
 
@@ -99,7 +109,7 @@ static uint64_t end_time(const struct hawk_target *target)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static struct hawk_error *answer(struct hawk_session *session)
+static struct hawk_error *export_profile(struct hawk_session *session)
 {
 	struct hawk_profile *profile = NULL;
 	struct hawk_error *err = make_profile(session, &profile);
@@ -120,11 +130,19 @@ static struct hawk_error *answer(struct hawk_session *session)
 	return err;
 }
 
+static struct hawk_error *answer(struct hawk_session *session)
+{
+	int graph = session->settings->format - FIRST_GRAPH;
+
+	return graph < 0 ? export_profile(session)
+			 : hawk_export_graph_answer(session, (enum hawk_export_graph)graph);
+}
+
 static const struct hawk_option options[] = {
 	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
 	 "read a running or stopped process instead of a core"},
-	{"format", 'F', HAWK_OPTION_CHOICE, HAWK_AT(format), "pprof|folded|speedscope",
-	 "what to write"},
+	{"format", 'F', HAWK_OPTION_CHOICE, HAWK_AT(format),
+	 "pprof|folded|speedscope|heapsnapshot|dot", "what to write"},
 	{"what", 'w', HAWK_OPTION_CHOICE, HAWK_AT(what), "live|total|lost",
 	 "live blocks; all that was allocated since the start; what leaked"},
 	{"plumbing", '\0', HAWK_OPTION_FLAG, HAWK_AT(plumbing), NULL,
@@ -143,7 +161,7 @@ const struct hawk_verb hawk_verb_export = {
 	.arguments = "--format F [options] CORE | TABLE | --pid PID",
 	.summary = "the answer as a file for other viewers",
 	.details = "Writes who owns the memory, by stack, in a format that other tools read.",
-	.options = {options, hawk_target_options, hawk_common_options},
+	.options = {options, hawk_target_options, hawk_output_options, hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file, or --pid",
 	.live = true,
