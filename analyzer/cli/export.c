@@ -142,7 +142,7 @@ static const struct hawk_option options[] = {
 	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
 	 "read a running or stopped process instead of a core"},
 	{"format", 'F', HAWK_OPTION_CHOICE, HAWK_AT(format),
-	 "pprof|folded|speedscope|heapsnapshot|dot", "what to write"},
+	 "pprof|folded|speedscope|heapsnapshot|sqlite|dot", "what to write"},
 	{"what", 'w', HAWK_OPTION_CHOICE, HAWK_AT(what), "live|total|lost",
 	 "live blocks; all that was allocated since the start; what leaked"},
 	{"plumbing", '\0', HAWK_OPTION_FLAG, HAWK_AT(plumbing), NULL,

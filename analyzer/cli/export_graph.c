@@ -8,6 +8,7 @@
 #include "hawk/analysis/leaks.h"
 #include "hawk/export/dot.h"
 #include "hawk/export/heap_snapshot.h"
+#include "session_sql.h"
 
 struct hawk_error *hawk_export_graph_check(const struct hawk_settings *settings,
 					   enum hawk_export_graph format)
@@ -17,6 +18,8 @@ struct hawk_error *hawk_export_graph_check(const struct hawk_settings *settings,
 					 "--what and --plumbing are for formats of stacks");
 	if (format == HAWK_EXPORT_DOT)
 		return NULL;
+	if (format == HAWK_EXPORT_SQLITE && !settings->output)
+		return hawk_error_create(HAWK_ERROR_USAGE, "a database needs -o FILE");
 	if (settings->focus || settings->ignore || settings->min_bytes)
 		return hawk_error_create(HAWK_ERROR_USAGE,
 					 "this format has all blocks: no --focus, --ignore, "
@@ -48,6 +51,34 @@ static struct hawk_error *export_heap_snapshot(struct hawk_session *session)
 	snapshot.types = session->report.types;
 	snapshot.in_doubt = hawk_leaks_doubt(&session->graph) != HAWK_LEAKS_NO_DOUBT;
 	return hawk_export_heap_snapshot(&snapshot, session->output);
+}
+
+static const struct hawk_findings *get_findings(void *context)
+{
+	struct hawk_session *session = context;
+
+	hawk_session_check(session);
+	return &session->findings;
+}
+
+static struct hawk_error *export_sqlite(struct hawk_session *session)
+{
+	const struct hawk_sql_about about = {
+		.version = HAWK_VERSION,
+		.source = session->source,
+		.findings = get_findings,
+		.context = session,
+	};
+	struct hawk_sql *sql = NULL;
+	const char *path;
+	struct hawk_error *err = hawk_output_file_path(session->output, &path);
+
+	if (!err)
+		err = hawk_session_sql(session, &sql);
+	if (!err)
+		err = hawk_sql_save(sql, path, &about);
+	hawk_sql_close(sql);
+	return err;
 }
 
 /** As `sites --dot`, of sites that --focus, --ignore and --min-bytes leave. */
@@ -85,6 +116,7 @@ struct hawk_error *hawk_export_graph_answer(struct hawk_session *session,
 {
 	static struct hawk_error *(*const answers[])(struct hawk_session *) = {
 		[HAWK_EXPORT_HEAP_SNAPSHOT] = export_heap_snapshot,
+		[HAWK_EXPORT_SQLITE] = export_sqlite,
 		[HAWK_EXPORT_DOT] = export_dot,
 	};
 
