@@ -48,21 +48,6 @@ def expect_the_same(found, what):
             hawk.expect(size <= named.get(name, 0), f"{what}: {name} retains {size}, and {named.get(name)} by ours")
 
 
-def check_devtools():
-    chromium, playwright = heap_snapshot.need_chromium()
-    found = heap_snapshot.read_with("heap_snapshot.mjs", chromium, playwright, snapshot)
-    if found:
-        expect_the_same(found, "DevTools")
-
-
-def check_memlab():
-    package = heap_snapshot.find_package("@memlab/heap-analysis")
-    if os.environ.get("HAWK_READERS_BIG") != "1" or not package:
-        print("without memlab: it needs HAWK_READERS_BIG=1 and its package")
-        return
-    expect_the_same(heap_snapshot.read_with("heap_snapshot_memlab.mjs", package, snapshot), "memlab")
-
-
 def check_sqlite():
     path = os.path.join(folder, "all.db")
     hawk.text_of("export", "--format=sqlite", "-o", path, core, codes=(hawk.EXIT_OK, hawk.EXIT_PARTIAL))
@@ -82,8 +67,23 @@ def check_graphviz():
                       text.count("blocks\""), "nodes that are drawn")
 
 
+def check_memlab():
+    package = heap_snapshot.find_package("@memlab/heap-analysis")
+    if os.environ.get("HAWK_READERS_BIG") != "1" or not package:
+        print("without memlab: it needs HAWK_READERS_BIG=1 and its package")
+        return
+    expect_the_same(heap_snapshot.read_with("heap_snapshot_memlab.mjs", package, snapshot), "memlab")
+
+
+def check_devtools():
+    """The last one: without its packages the rest has been tested."""
+    chromium, playwright = heap_snapshot.need_chromium()
+    found = heap_snapshot.read_with("heap_snapshot.mjs", chromium, playwright, snapshot)
+    if found:
+        expect_the_same(found, "DevTools")
+
+
 hawk.debug_directory = None
-heap_snapshot.need_chromium()
 folder = hawk.temporary_folder()
 core = make_core()
 snapshot = heap_snapshot.export(core, os.path.join(folder, "core.heapsnapshot"))
