@@ -101,6 +101,13 @@ static uint64_t rest_nodes(uint64_t bytes)
 	return bytes / UINT32_MAX + (bytes % UINT32_MAX != 0);
 }
 
+/** The rest number `at` if it is one of `block`, else NULL. */
+static const struct rest *rest_of(const struct writer *writer, uint32_t block, size_t at)
+{
+	return at < writer->rest_count && writer->rests[at].block == block ? &writer->rests[at]
+									   : NULL;
+}
+
 /** Edges of a block that counts. `rest` goes on. */
 static uint64_t count_edges(const struct writer *writer, uint32_t block, size_t *rest)
 {
@@ -109,7 +116,7 @@ static uint64_t count_edges(const struct writer *writer, uint32_t block, size_t 
 	for (uint32_t part = block; part != HAWK_BLOCK_NOWHERE;
 	     part = hawk_block_index_next_part(writer->index, part))
 		count += part_edges_end(writer, part) - writer->graph->offsets[part];
-	if (*rest < writer->rest_count && writer->rests[*rest].block == block)
+	if (rest_of(writer, block, *rest))
 		count += rest_nodes(writer->rests[(*rest)++].bytes);
 	return count;
 }
@@ -406,14 +413,14 @@ static void reach_edge(struct writer *writer)
 {
 	while (writer->block < writer->index->count &&
 	       writer->edge == part_edges_end(writer, writer->part)) {
-		const struct rest *rest = &writer->rests[writer->rest];
+		const struct rest *rest = rest_of(writer, writer->block, writer->rest);
 
 		writer->part = hawk_block_index_next_part(writer->index, writer->part);
 		if (writer->part != HAWK_BLOCK_NOWHERE) {
 			writer->edge = writer->graph->offsets[writer->part];
 			continue;
 		}
-		if (writer->rest < writer->rest_count && rest->block == writer->block) {
+		if (rest) {
 			for (uint64_t i = rest_nodes(rest->bytes); i > 0; i--)
 				put_edge(writer, EDGE_INTERNAL, STRING_REST, writer->rest_node++);
 			writer->rest++;

@@ -4,13 +4,15 @@ that are complete or not there; damaged cores, hostile names, carved blocks."""
 
 import collections
 import os
+import random
 import resource
 import signal
 import sqlite3
 import stat
 
-from support import hawk, heap_snapshot, holder_world
+from support import core_surgery, hawk, heap_snapshot, holder_world
 
+ROUNDS = int(os.environ.get("HAWK_DAMAGE_ROUNDS", "5"))
 LOST = "(lost: no root leads there)"
 IN_DOUBT = "(perhaps lost: no root was found to lead there)"
 
@@ -241,6 +243,29 @@ def check_cut_core():
     database.close()
     os.remove(f"{out}/cut")
     hawk.text_of("export", "--format=dot", cut, codes=partial)
+
+
+def check_damaged_core():
+    """Random bytes anywhere: the formats stay what they are, or there is no file."""
+    whole = hawk.read(core)
+    random.seed(4711)
+    for number in range(ROUNDS):
+        data = bytearray(whole)
+        core_surgery.damage(data, 4096, len(data), 20000)
+        damaged = hawk.write(os.path.join(folder, "damaged"), data)
+        for name in ("heapsnapshot", "sqlite", "dot"):
+            done = hawk.run([hawk.CORE, "export", f"--format={name}", "-o", f"{out}/damaged", damaged])
+            hawk.expect(done.returncode in (hawk.EXIT_OK, hawk.EXIT_PARTIAL, hawk.EXIT_UNREADABLE),
+                        f"{name} of damage {number}: exit code {done.returncode}: {done.stderr[-300:]}")
+            if not os.path.exists(f"{out}/damaged"):
+                continue
+            if name == "heapsnapshot":
+                heap_snapshot.Snapshot(f"{out}/damaged")
+            elif name == "sqlite":
+                database = sqlite3.connect(f"{out}/damaged")
+                hawk.expect_equal(database.execute("PRAGMA integrity_check").fetchall(), [("ok",)], f"damage {number}")
+                database.close()
+            os.remove(f"{out}/damaged")
 
 
 def check_untraced_core():

@@ -68,7 +68,7 @@ struct hawk_sql_about {
 
 /**
  * Writes all tables, without hidden columns, to the database `path`, which is empty or not there.
- * docs/sql.md describes it. The hawk_sql can only be closed afterwards. A file that cannot be
+ * docs/export.md describes it. The hawk_sql can only be closed afterwards. A file that cannot be
  * written is HAWK_ERROR_OS, and what is there then is of no use.
  */
 struct hawk_error *hawk_sql_save(struct hawk_sql *sql, const char *path,
