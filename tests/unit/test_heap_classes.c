@@ -13,6 +13,7 @@
 #include "hawk/analysis/whatis.h"
 #include "hawk/base/cleanup.h"
 #include "hawk/export/dot.h"
+#include "hawk/export/heap_snapshot.h"
 #include "hawk/query/sql.h"
 #include "hawk/report/blocks.h"
 #include "hawk/report/growth.h"
@@ -272,6 +273,22 @@ CLASS_TEST(sites_are_classes_that_hold_each_other)
 	class_world_end(world);
 	class_world_expect(world, "Order");
 	hawk_site_graph_deinit(&graph);
+}
+
+CLASS_TEST(nodes_of_a_heap_snapshot_are_classes)
+{
+	const struct hawk_heap_snapshot snapshot = {
+		.graph = &world->graph,
+		.reach = &world->reach,
+		.roots = world->report.roots,
+		.names = world->report.names,
+		.types = world->report.types,
+	};
+
+	check(hawk_export_heap_snapshot(&snapshot, class_world_begin(world, false)));
+	class_world_end(world);
+	class_world_expect(world, "\"shop::Line\"");
+	class_world_expect(world, "\"node_count\":");
 }
 
 CLASS_TEST(growth_of_classes_is_unknown)
