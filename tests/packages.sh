@@ -46,6 +46,8 @@ scdoc command:scdoc
 perl command:perl
 git command:git
 sqlite3 command:sqlite3
+graphviz command:dot
+chromium command:chromium
 redis-server command:redis-server
 redis-tools command:redis-benchmark
 nginx command:nginx

@@ -3,20 +3,30 @@
  * @file
  * hawk-core export: the answer as a file for other tools.
  */
+#include "export_graph.h"
 #include "hawk/export/export.h"
 #include "profile.h"
 
-/** In the order of --format's words. */
+/** In the order of --format's words; behind them are those of enum hawk_export_graph. */
 static struct hawk_error *(*const writers[])(const struct hawk_export *, struct hawk_output *) = {
 	hawk_export_pprof,
 	hawk_export_folded,
 	hawk_export_speedscope,
 };
 
+enum { FIRST_GRAPH = sizeof(writers) / sizeof(writers[0]) + 1 };
+
 static struct hawk_error *check(struct hawk_settings *settings)
 {
 	if (!settings->format)
 		return hawk_error_create(HAWK_ERROR_USAGE, "export needs --format");
+	if (settings->format >= FIRST_GRAPH) {
+		struct hawk_error *err = hawk_export_graph_check(
+			settings, (enum hawk_export_graph)(settings->format - FIRST_GRAPH));
+
+		if (err)
+			return err;
+	}
 	return hawk_check_profile(settings);
 }
 
@@ -39,7 +49,7 @@ static struct hawk_error *subtract_base(struct hawk_session *session,
 	return NULL;
 }
 
-static struct hawk_error *answer(struct hawk_session *session)
+static struct hawk_error *export_profile(struct hawk_session *session)
 {
 	struct hawk_profiled profiled;
 	struct hawk_error *err = hawk_session_profile(session, &profiled);
@@ -62,11 +72,19 @@ static struct hawk_error *answer(struct hawk_session *session)
 	return err;
 }
 
+static struct hawk_error *answer(struct hawk_session *session)
+{
+	int graph = session->settings->format - FIRST_GRAPH;
+
+	return graph < 0 ? export_profile(session)
+			 : hawk_export_graph_answer(session, (enum hawk_export_graph)graph);
+}
+
 static const struct hawk_option options[] = {
 	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
 	 "read a running or stopped process instead of a core"},
-	{"format", 'F', HAWK_OPTION_CHOICE, HAWK_AT(format), "pprof|folded|speedscope",
-	 "what to write"},
+	{"format", 'F', HAWK_OPTION_CHOICE, HAWK_AT(format),
+	 "pprof|folded|speedscope|heapsnapshot|sqlite|dot", "what to write"},
 	{"base", '\0', HAWK_OPTION_STRING, HAWK_AT(base), "CORE",
 	 "write what has been added since CORE"},
 	{0},
@@ -76,7 +94,10 @@ const struct hawk_verb hawk_verb_export = {
 	.name = "export",
 	.arguments = "--format F [options] CORE | TABLE | --pid PID",
 	.summary = "the answer as a file for other viewers",
-	.details = "Writes who owns the memory, by stack, in a format that other tools read.",
+	.details =
+		"Writes who owns the memory, by stack, in a format that other tools read; or all "
+		"blocks and pointers (heapsnapshot), all tables (sqlite), the graph of sites "
+		"(dot).",
 	.options = {options, hawk_profile_options, hawk_target_options, hawk_output_options,
 		    hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,

@@ -3,6 +3,7 @@
  * @file
  * hawk-core sites: which sites' blocks hold which.
  */
+#include "hawk/export/dot.h"
 #include "session.h"
 
 /** Of all blocks, or of those that the settings choose. */
@@ -22,6 +23,20 @@ static struct hawk_error *fold(struct hawk_session *session, struct hawk_selecti
 	return err ? err : hawk_site_graph_make(&session->graph, selection->blocks, ret);
 }
 
+static struct hawk_error *draw(struct hawk_session *session, const struct hawk_site_graph *graph,
+			       struct hawk_site_list *list)
+{
+	const struct hawk_dot dot = {
+		.heap = &session->heap,
+		.names = session->report.names,
+		.graph = graph,
+		.chosen = session->report.chosen,
+		.top = session->report.top,
+	};
+
+	return hawk_export_dot(&dot, list, session->output);
+}
+
 static struct hawk_error *print(struct hawk_session *session, const struct hawk_site_graph *graph,
 				struct hawk_site_list *list)
 {
@@ -29,7 +44,7 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 	struct hawk_json json;
 
 	if (session->settings->dot)
-		return hawk_report_site_graph_dot(&session->report, graph, list, session->output);
+		return draw(session, graph, list);
 	if (!session->settings->json)
 		return hawk_report_site_graph(&session->report, graph, list, &session->screen);
 	hawk_report_json_begin(&session->report, &json, session->output, "hawk-core/sites", 3);

@@ -6,24 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session.h"
-#include "hawk/query/sql.h"
-
-static struct hawk_error *load(void *context, unsigned needs)
-{
-	struct hawk_session *session = context;
-
-	if ((needs & HAWK_SQL_DOMINATORS) == HAWK_SQL_DOMINATORS)
-		return hawk_session_dominators(session, HAWK_EDGES_ALL);
-	if (needs & HAWK_SQL_REACH)
-		return hawk_session_reach(session);
-	return needs & HAWK_SQL_GRAPH ? hawk_session_graph(session) : hawk_session_edges(session);
-}
-
-static struct hawk_error *retained(void *context, struct hawk_site_retained **ret)
-{
-	return hawk_session_retained(context, NULL, true, ret);
-}
+#include "session_sql.h"
 
 static enum hawk_sql_format format_of(const struct hawk_settings *settings)
 {
@@ -43,27 +26,12 @@ static struct hawk_error *print_schema(struct hawk_output *output)
 
 static struct hawk_error *answer(struct hawk_session *session)
 {
-	struct hawk_sql_source source = {
-		.target = session->target,
-		.symbols = session->symbols,
-		.heap = &session->heap,
-		.graph = &session->graph,
-		.reach = &session->reach,
-		.dominators = &session->dominators,
-		.load = load,
-		.retained = retained,
-		.context = session,
-	};
 	struct hawk_error *err;
 	struct hawk_sql *sql;
 
 	if (!strcmp(session->settings->operands[0], ".schema"))
 		return print_schema(session->output);
-	err = hawk_session_heap(session);
-	if (!err)
-		err = hawk_session_types(session, &source.types);
-	if (!err)
-		err = hawk_sql_open(&source, &sql);
+	err = hawk_session_sql(session, &sql);
 	if (err)
 		return err;
 	err = hawk_sql_run(sql, session->settings->operands[0], format_of(session->settings),

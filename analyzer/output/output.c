@@ -79,6 +79,17 @@ struct hawk_error *hawk_output_open_file(struct hawk_output *output, const char 
 	return NULL;
 }
 
+struct hawk_error *hawk_output_file_path(struct hawk_output *output, const char **ret)
+{
+	int errnum;
+
+	if (!output->file)
+		return hawk_error_create(HAWK_ERROR_USAGE, "%s is not a regular file",
+					 hawk_output_name(output));
+	errnum = hawk_output_file_name(output->file, output->fd, ret);
+	return errnum ? hawk_error_os(errnum, "cannot write to", output->path) : NULL;
+}
+
 struct hawk_error *hawk_output_refuse_terminal(const struct hawk_output *output, const char *what)
 {
 	if (!output->terminal && !isatty(output->fd))

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "hawk/base/cleanup.h"
+#include "hawk/base/utf8.h"
 #include "state.h"
 
 enum {
@@ -333,6 +334,32 @@ static void put_site(const struct hawk_heap *heap, uint64_t site, sqlite3_contex
 	sqlite3_result_text(context, text, 16, SQLITE_TRANSIENT);
 }
 
+/** Readers of a file expect UTF-8, and show it on terminals. */
+static void put_safe_text(const char *text, sqlite3_context *context)
+{
+	CLEANUP(text) struct hawk_text safe = {0};
+
+	hawk_utf8_append_safe(&safe, text);
+	if (safe.failed)
+		sqlite3_result_error_nomem(context);
+	else
+		sqlite3_result_text(context, hawk_text_string(&safe), -1, SQLITE_TRANSIENT);
+}
+
+static void put_text(const struct hawk_sql *sql, const struct sql_value *value,
+		     sqlite3_context *context)
+{
+	bool owned = value->kind == SQL_OWNED;
+
+	if (!sql->is_saved) {
+		sqlite3_result_text(context, value->text, -1, owned ? free : SQLITE_TRANSIENT);
+		return;
+	}
+	put_safe_text(value->text, context);
+	if (owned)
+		free((void *)value->text);
+}
+
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int number)
 {
 	struct sql_cursor *cursor = (struct sql_cursor *)base;
@@ -351,10 +378,8 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int numbe
 		sqlite3_result_double(context, value.real);
 		break;
 	case SQL_TEXT:
-		sqlite3_result_text(context, value.text, -1, SQLITE_TRANSIENT);
-		break;
 	case SQL_OWNED:
-		sqlite3_result_text(context, value.text, -1, free);
+		put_text(cursor->sql, &value, context);
 		break;
 	case SQL_SITE:
 		put_site(cursor->sql->source.heap, (uint64_t)value.integer, context);

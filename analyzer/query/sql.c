@@ -103,6 +103,27 @@ static int refresh(void *context)
 	return 0;
 }
 
+void hawk_sql_refresh(struct hawk_sql *sql)
+{
+	sqlite3_progress_handler(sql->database, STEPS_BETWEEN, refresh, NULL);
+}
+
+/** Queries write no files; VACUUM INTO attaches one, too. */
+static int authorize(void *context, int action, const char *a, const char *b, const char *c,
+		     const char *d)
+{
+	struct hawk_sql *sql = context;
+
+	(void)a, (void)b, (void)c, (void)d;
+	if (action != SQLITE_ATTACH)
+		return SQLITE_OK;
+	hawk_error_destroy(sql->error);
+	sql->error = hawk_error_create(HAWK_ERROR_USAGE,
+				       "SQL: no other database can be used; \"hawk-core export "
+				       "--format=sqlite -o FILE CORE\" writes all tables to one");
+	return SQLITE_DENY;
+}
+
 struct hawk_error *hawk_sql_run(struct hawk_sql *sql, const char *query,
 				enum hawk_sql_format format, struct hawk_output *output)
 {
@@ -111,7 +132,8 @@ struct hawk_error *hawk_sql_run(struct hawk_sql *sql, const char *query,
 
 	/* What there is to sort, say, only SQLite knows. */
 	hawk_progress_begin(&progress, "answering", 0);
-	sqlite3_progress_handler(sql->database, STEPS_BETWEEN, refresh, NULL);
+	hawk_sql_refresh(sql);
+	sqlite3_set_authorizer(sql->database, authorize, sql);
 	while (!err && *query) {
 		sqlite3_stmt *statement;
 

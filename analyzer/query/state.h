@@ -46,6 +46,7 @@ struct hawk_sql {
 	struct sql_sum *sums;                /**< rows of that table */
 	size_t sum_count, sum_room;
 	bool has_sums;
+	bool is_saved; /**< texts go to a file: foreign ones are made safe */
 	struct hawk_root_namer *namer;
 	const struct sql_cursor *leader; /**< whose rows are the progress; NULL = none's */
 	uint64_t leader_first;           /**< its first one */
@@ -193,6 +194,9 @@ void hawk_sql_seek_posting(struct sql_cursor *cursor, const struct sql_postings 
 /** Runs `statement` and writes the rows. sql_print.c. */
 struct hawk_error *hawk_sql_print(struct hawk_sql *sql, sqlite3_stmt *statement,
 				  enum hawk_sql_format format, struct hawk_output *output);
+
+/** Has SQLite refresh the progress from time to time. */
+void hawk_sql_refresh(struct hawk_sql *sql);
 
 /** What went wrong: the table's own error, or SQLite's message. */
 struct hawk_error *hawk_sql_error(struct hawk_sql *sql);

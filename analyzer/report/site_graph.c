@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * hawk-core sites: for each site, which sites' blocks hold its blocks, and where in them. As text,
- * JSON, and for Graphviz.
+ * hawk-core sites: for each site, which sites' blocks hold its blocks, and where in them. As text
+ * and JSON; export/dot.c draws the same graph.
  */
 #include <inttypes.h>
 
@@ -19,9 +19,6 @@ enum {
 	PLACES_WIDTH = 16,
 	NAME_WIDTH_MIN = 12,
 	HOLDER_COLUMN = 25,
-	DOT_NAME_WIDTH = 40,
-	DOT_SITES = 40,
-	DOT_EDGES = 150,
 };
 
 static inline void hawk_cleanup_by_target(struct hawk_site_edges *by)
@@ -37,24 +34,6 @@ static size_t live_sites(const struct hawk_pointer_report *report, struct hawk_s
 
 	hawk_site_list_choose(list, report->heap, report->chosen);
 	return most < list->count ? most : list->count;
-}
-
-static void append_places(const struct hawk_site_graph *graph, const struct hawk_site_edge *edge,
-			  size_t most, struct hawk_text *text)
-{
-	for (uint32_t i = 0; i < edge->place_count && i < most; i++) {
-		const struct hawk_site_place *place = &graph->places[edge->first_place + i];
-
-		if (edge->source == HAWK_SITE_ROOTS)
-			hawk_text_printf(text, "%s%s", i ? ", " : "",
-					 hawk_root_kind_name((enum hawk_root_kind)place->offset));
-		else if (place->offset == HAWK_SITE_ANYWHERE)
-			hawk_text_printf(text, "%sanywhere", i ? ", " : "");
-		else
-			hawk_text_printf(text, "%s+%" PRIu64, i ? ", " : "", place->offset);
-	}
-	if (edge->place_count > most)
-		hawk_text_puts(text, ", ...");
 }
 
 /** "98 % of them hold such pointers": of the source site's blocks. */
@@ -73,10 +52,10 @@ static void append_holder(const struct hawk_pointer_report *report,
 	CLEANUP(text) struct hawk_text places = {0}, end = {0};
 	size_t used;
 
-	append_places(graph, edge, width == SIZE_MAX ? SIZE_MAX : PLACES, &places);
+	hawk_site_edge_append_places(graph, edge, width == SIZE_MAX ? SIZE_MAX : PLACES, &places);
 	if (places.size > PLACES_WIDTH && width != SIZE_MAX) {
 		hawk_text_clear(&places);
-		append_places(graph, edge, 1, &places);
+		hawk_site_edge_append_places(graph, edge, 1, &places);
 	}
 	if (edge->source == HAWK_SITE_ROOTS) {
 		hawk_text_printf(text, "by roots (%s)", hawk_text_string(&places));
@@ -241,133 +220,22 @@ static void put_json_nodes(const struct hawk_pointer_report *report,
 	hawk_json_array_end(json);
 }
 
-/** What a site is in the drawing; 0 = not in it. */
-enum { DOT_SITE = 1, DOT_HOLDER };
-
-/** Marks the first `end` sites of the list; caller frees. */
-static uint8_t *mark(const struct hawk_pointer_report *report, const struct hawk_site_list *list,
-		     size_t end)
-{
-	uint8_t *marks = calloc(report->heap->site_count + 1, 1);
-
-	for (size_t i = 0; marks && i < end; i++)
-		marks[list->sites[i]] = DOT_SITE;
-	return marks;
-}
-
 struct hawk_error *hawk_report_site_graph_json(const struct hawk_pointer_report *report,
 					       const struct hawk_site_graph *graph,
 					       struct hawk_site_list *list, struct hawk_json *json)
 {
 	size_t end = live_sites(report, list, list->count);
-	CLEANUP(free_ptr) uint8_t *shown = mark(report, list, end);
+	CLEANUP(free_ptr) bool *shown = calloc(report->heap->site_count + 1, sizeof(*shown));
 
 	if (!shown)
 		return &hawk_enomem;
+	for (size_t i = 0; i < end; i++)
+		shown[list->sites[i]] = true;
 	put_json_nodes(report, list, end, json);
 	hawk_json_put_array(json, "edges");
 	for (size_t i = 0; i < graph->edge_count; i++)
 		if (shown[graph->edges[i].target])
 			put_json_edge(report, graph, &graph->edges[i], json);
 	hawk_json_array_end(json);
-	return NULL;
-}
-
-/** For a quoted string of Graphviz's language. */
-static void put_dot_text(struct hawk_output *output, const char *text)
-{
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			hawk_output_puts(output, "\\");
-		hawk_output_append(output, text, 1);
-	}
-}
-
-/** A node with its site's name, up to the end of the label. */
-static void begin_dot_node(const struct hawk_pointer_report *report, struct hawk_output *output,
-			   uint32_t index, const char *style)
-{
-	CLEANUP(text) struct hawk_text text = {0};
-
-	hawk_site_name_append(&text, hawk_site_name(report->names, index), DOT_NAME_WIDTH);
-	hawk_output_printf(output, "\ts%016" PRIx64 " [%slabel=\"", report->heap->sites[index].id,
-			   style);
-	put_dot_text(output, hawk_text_string(&text));
-}
-
-static void put_dot_node(const struct hawk_pointer_report *report, struct hawk_output *output,
-			 uint32_t index)
-{
-	struct hawk_chosen blocks = hawk_chosen_of_site(report->heap, report->chosen, index);
-
-	begin_dot_node(report, output, index, "");
-	hawk_output_printf(
-		output, "\\n%s in %s block%s\"];\n", hawk_quantity_bytes(blocks.bytes).text,
-		hawk_quantity_count(blocks.objects).text, blocks.objects == 1 ? "" : "s");
-}
-
-static void put_dot_edge(const struct hawk_pointer_report *report,
-			 const struct hawk_site_graph *graph, const struct hawk_site_edge *edge,
-			 struct hawk_output *output)
-{
-	const struct hawk_site *sites = report->heap->sites;
-	CLEANUP(text) struct hawk_text places = {0};
-
-	append_places(graph, edge, PLACES, &places);
-	if (edge->source == HAWK_SITE_ROOTS)
-		hawk_output_puts(output, "\troots");
-	else
-		hawk_output_printf(output, "\ts%016" PRIx64, sites[edge->source].id);
-	hawk_output_printf(output, " -> s%016" PRIx64 " [label=\"%s\\n%s\"];\n",
-			   sites[edge->target].id, hawk_text_string(&places),
-			   hawk_quantity_bytes(edge->counts.target_bytes).text);
-}
-
-/* Holders, of which no block need be chosen, where blocks are. */
-static void put_dot_holders(const struct hawk_pointer_report *report,
-			    const struct hawk_site_graph *graph, uint8_t *shown,
-			    struct hawk_output *output)
-{
-	size_t edges = 0;
-
-	for (size_t i = 0; report->chosen && i < graph->edge_count && edges < DOT_EDGES; i++) {
-		const struct hawk_site_edge *edge = &graph->edges[i];
-
-		if (shown[edge->target] != DOT_SITE)
-			continue;
-		edges++;
-		if (edge->source == HAWK_SITE_ROOTS || shown[edge->source])
-			continue;
-		shown[edge->source] = DOT_HOLDER;
-		begin_dot_node(report, output, edge->source, "style=dashed, ");
-		hawk_output_puts(output, "\"];\n");
-	}
-}
-
-struct hawk_error *hawk_report_site_graph_dot(const struct hawk_pointer_report *report,
-					      const struct hawk_site_graph *graph,
-					      struct hawk_site_list *list,
-					      struct hawk_output *output)
-{
-	size_t end = live_sites(report, list, DOT_SITES), edges = 0;
-	CLEANUP(free_ptr) uint8_t *shown = mark(report, list, end);
-
-	if (!shown)
-		return &hawk_enomem;
-	hawk_output_puts(output, "digraph sites {\n\trankdir=LR;\n\tnode [shape=box];\n"
-				 "\troots [shape=ellipse];\n");
-	for (size_t i = 0; i < end; i++)
-		put_dot_node(report, output, list->sites[i]);
-	put_dot_holders(report, graph, shown, output);
-	for (size_t i = 0; i < graph->edge_count && edges < DOT_EDGES; i++) {
-		const struct hawk_site_edge *edge = &graph->edges[i];
-
-		if (shown[edge->target] != DOT_SITE ||
-		    (edge->source != HAWK_SITE_ROOTS && !shown[edge->source]))
-			continue;
-		edges++;
-		put_dot_edge(report, graph, edge, output);
-	}
-	hawk_output_puts(output, "}\n");
 	return NULL;
 }

@@ -12,6 +12,8 @@
 #include "hawk/analysis/site_tree.h"
 #include "hawk/analysis/whatis.h"
 #include "hawk/base/cleanup.h"
+#include "hawk/export/dot.h"
+#include "hawk/export/heap_snapshot.h"
 #include "hawk/query/sql.h"
 #include "hawk/report/blocks.h"
 #include "hawk/report/growth.h"
@@ -254,6 +256,8 @@ CLASS_TEST(trees_go_through_classes)
 CLASS_TEST(sites_are_classes_that_hold_each_other)
 {
 	struct hawk_site_graph graph;
+	const struct hawk_dot dot = {
+		.heap = &world->heap, .names = world->report.names, .graph = &graph};
 	struct hawk_json json;
 
 	check(hawk_site_graph_make(&world->graph, NULL, &graph));
@@ -265,11 +269,26 @@ CLASS_TEST(sites_are_classes_that_hold_each_other)
 	check(hawk_report_site_graph_json(&world->report, &graph, &world->list, &json));
 	class_world_end_json(world, &json);
 	class_world_expect(world, "\"function\":\"shop::Line\"");
-	check(hawk_report_site_graph_dot(&world->report, &graph, &world->list,
-					 class_world_begin(world, false)));
+	check(hawk_export_dot(&dot, &world->list, class_world_begin(world, false)));
 	class_world_end(world);
 	class_world_expect(world, "Order");
 	hawk_site_graph_deinit(&graph);
+}
+
+CLASS_TEST(nodes_of_a_heap_snapshot_are_classes)
+{
+	const struct hawk_heap_snapshot snapshot = {
+		.graph = &world->graph,
+		.reach = &world->reach,
+		.roots = world->report.roots,
+		.names = world->report.names,
+		.types = world->report.types,
+	};
+
+	check(hawk_export_heap_snapshot(&snapshot, class_world_begin(world, false)));
+	class_world_end(world);
+	class_world_expect(world, "\"shop::Line\"");
+	class_world_expect(world, "\"node_count\":");
 }
 
 CLASS_TEST(growth_of_classes_is_unknown)

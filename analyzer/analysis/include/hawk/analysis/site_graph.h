@@ -17,6 +17,7 @@
 
 struct hawk_graph;
 struct hawk_error;
+struct hawk_text;
 
 enum {
 	HAWK_SITE_PLACES_MAX = 16,
@@ -66,6 +67,11 @@ struct hawk_error *hawk_site_graph_make(const struct hawk_graph *graph, const ui
 
 /** Accepts a zeroed graph. */
 void hawk_site_graph_deinit(struct hawk_site_graph *graph);
+
+/** Appends "+8, +24, ...": the first `most` places of an edge; of roots, their kinds. */
+void hawk_site_edge_append_places(const struct hawk_site_graph *graph,
+				  const struct hawk_site_edge *edge, size_t most,
+				  struct hawk_text *text);
 
 /** Edges in the order of their targets; of one target, in the order of the graph. */
 struct hawk_site_edges {

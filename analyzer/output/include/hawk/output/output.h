@@ -58,6 +58,12 @@ void hawk_output_init(struct hawk_output *output, int fd);
  */
 struct hawk_error *hawk_output_open_file(struct hawk_output *output, const char *path, bool force);
 
+/**
+ * Gives the file a temporary name, under which a library can write to it instead of the output;
+ * `*ret` lives as long as the output. HAWK_ERROR_USAGE if the output is no such file.
+ */
+struct hawk_error *hawk_output_file_path(struct hawk_output *output, const char **ret);
+
 /** Frees all but `output` itself; without hawk_output_finish() there is no file. Accepts NULL. */
 void hawk_output_deinit(struct hawk_output *output);
 

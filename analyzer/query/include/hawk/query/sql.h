@@ -57,6 +57,23 @@ void hawk_sql_close(struct hawk_sql *sql);
 struct hawk_error *hawk_sql_run(struct hawk_sql *sql, const char *query,
 				enum hawk_sql_format format, struct hawk_output *output);
 
+/** What a saved database says about itself. */
+struct hawk_sql_about {
+	const char *version; /**< of hawk-core */
+	const char *source;  /**< path of the core */
+	/** Returns what is missing or damaged, after all has been read. */
+	const struct hawk_findings *(*findings)(void *context);
+	void *context;
+};
+
+/**
+ * Writes all tables, without hidden columns, to the database `path`, which is empty or not there.
+ * docs/export.md describes it. The hawk_sql can only be closed afterwards. A file that cannot be
+ * written is HAWK_ERROR_OS, and what is there then is of no use.
+ */
+struct hawk_error *hawk_sql_save(struct hawk_sql *sql, const char *path,
+				 const struct hawk_sql_about *about);
+
 /** Returns "CREATE TABLE ..." of table `index`, or NULL after the last. */
 const char *hawk_sql_schema(size_t index);
 

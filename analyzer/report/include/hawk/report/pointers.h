@@ -173,9 +173,5 @@ struct hawk_error *hawk_report_site_graph(const struct hawk_pointer_report *repo
 struct hawk_error *hawk_report_site_graph_json(const struct hawk_pointer_report *report,
 					       const struct hawk_site_graph *graph,
 					       struct hawk_site_list *list, struct hawk_json *json);
-struct hawk_error *hawk_report_site_graph_dot(const struct hawk_pointer_report *report,
-					      const struct hawk_site_graph *graph,
-					      struct hawk_site_list *list,
-					      struct hawk_output *output);
 
 #endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * hawk-core export of graphs: loads what the writers need.
+ */
+#include "export_graph.h"
+
+#include "hawk/analysis/leaks.h"
+#include "hawk/export/dot.h"
+#include "hawk/export/heap_snapshot.h"
+#include "session_sql.h"
+
+struct hawk_error *hawk_export_graph_check(const struct hawk_settings *settings,
+					   enum hawk_export_graph format)
+{
+	if (settings->what || settings->plumbing)
+		return hawk_error_create(HAWK_ERROR_USAGE,
+					 "--what and --plumbing are for formats of stacks");
+	if (format == HAWK_EXPORT_DOT)
+		return NULL;
+	if (format == HAWK_EXPORT_SQLITE && !settings->output)
+		return hawk_error_create(HAWK_ERROR_USAGE, "a database needs -o FILE");
+	if (settings->focus || settings->ignore || settings->min_bytes)
+		return hawk_error_create(HAWK_ERROR_USAGE,
+					 "this format has all blocks: no --focus, --ignore, "
+					 "--min-bytes");
+	if (settings->pid) /* it would stand still for as long as the writing takes */
+		return hawk_error_create(HAWK_ERROR_USAGE,
+					 "this format is written from a core: "
+					 "\"gcore %llu\" makes one",
+					 (unsigned long long)settings->pid);
+	return NULL;
+}
+
+static struct hawk_error *export_heap_snapshot(struct hawk_session *session)
+{
+	struct hawk_error *err = hawk_session_reach(session);
+	struct hawk_heap_snapshot snapshot = {
+		.graph = &session->graph,
+		.reach = &session->reach,
+	};
+
+	if (!err)
+		err = hawk_session_report(session);
+	if (err || !session->heap.knows)
+		return err ? err
+			   : hawk_error_create(HAWK_ERROR_NOT_FOUND,
+					       "there is no heap: the process was not traced");
+	snapshot.roots = session->report.roots;
+	snapshot.names = session->report.names;
+	snapshot.types = session->report.types;
+	snapshot.in_doubt = hawk_leaks_doubt(&session->graph) != HAWK_LEAKS_NO_DOUBT;
+	return hawk_export_heap_snapshot(&snapshot, session->output);
+}
+
+static const struct hawk_findings *get_findings(void *context)
+{
+	struct hawk_session *session = context;
+
+	hawk_session_check(session);
+	return &session->findings;
+}
+
+static struct hawk_error *export_sqlite(struct hawk_session *session)
+{
+	const struct hawk_sql_about about = {
+		.version = HAWK_VERSION,
+		.source = session->source,
+		.findings = get_findings,
+		.context = session,
+	};
+	struct hawk_sql *sql = NULL;
+	const char *path;
+	struct hawk_error *err = hawk_output_file_path(session->output, &path);
+
+	if (!err)
+		err = hawk_session_sql(session, &sql);
+	if (!err)
+		err = hawk_sql_save(sql, path, &about);
+	hawk_sql_close(sql);
+	return err;
+}
+
+/** As `sites --dot`, of sites that --focus, --ignore and --min-bytes leave. */
+static struct hawk_error *export_dot(struct hawk_session *session)
+{
+	const struct hawk_site_filter filter = {
+		.focus = session->settings->focus,
+		.ignore = session->settings->ignore,
+		.min_bytes = session->settings->min_bytes,
+	};
+	struct hawk_site_graph graph = {0};
+	struct hawk_site_list list = {0};
+	struct hawk_error *err = hawk_session_graph(session);
+	struct hawk_dot dot = {.heap = &session->heap, .graph = &graph};
+
+	if (!err)
+		err = hawk_session_readable(session);
+	if (!err)
+		err = hawk_site_graph_make(&session->graph, NULL, &graph);
+	if (!err)
+		err = hawk_session_report(session);
+	err = hawk_session_release(session, err);
+	dot.names = session->report.names;
+	if (!err)
+		err = hawk_site_list_create(&session->heap, session->symbols, &filter, &list);
+	if (!err)
+		err = hawk_export_dot(&dot, &list, session->output);
+	hawk_site_list_deinit(&list);
+	hawk_site_graph_deinit(&graph);
+	return err;
+}
+
+struct hawk_error *hawk_export_graph_answer(struct hawk_session *session,
+					    enum hawk_export_graph format)
+{
+	static struct hawk_error *(*const answers[])(struct hawk_session *) = {
+		[HAWK_EXPORT_HEAP_SNAPSHOT] = export_heap_snapshot,
+		[HAWK_EXPORT_SQLITE] = export_sqlite,
+		[HAWK_EXPORT_DOT] = export_dot,
+	};
+
+	return answers[format](session);
+}

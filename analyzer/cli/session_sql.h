@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The tables of a session.
+ */
+#ifndef HAWK_ANALYZER_CLI_SESSION_SQL_H
+#define HAWK_ANALYZER_CLI_SESSION_SQL_H
+
+#include "hawk/query/sql.h"
+#include "session.h"
+
+/** Opens the tables of what the session has; they load the rest when it is asked for. To be closed
+ * before the session is. */
+struct hawk_error *hawk_session_sql(struct hawk_session *session, struct hawk_sql **ret);
+
+#endif

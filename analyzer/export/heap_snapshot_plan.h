@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What is a node of a heap snapshot, and how many nodes and edges there are: both are written
+ * before any of them. Internal to export/.
+ */
+#ifndef HAWK_ANALYZER_EXPORT_HEAP_SNAPSHOT_PLAN_H
+#define HAWK_ANALYZER_EXPORT_HEAP_SNAPSHOT_PLAN_H
+
+#include "hawk/export/heap_snapshot.h"
+#include "heap_snapshot_ids.h"
+
+enum { HAWK_SNAPSHOT_NODE_FIELDS = 7, HAWK_SNAPSHOT_EDGE_FIELDS = 3 };
+
+/** Numbers of nodes; behind these the groups of roots, then the blocks, then rests. */
+enum { HAWK_SNAPSHOT_ROOT, HAWK_SNAPSHOT_LOST, HAWK_SNAPSHOT_FIRST_GROUP };
+
+/** What is beyond a node's 32 bits. */
+struct hawk_snapshot_rest {
+	uint32_t block;
+	uint64_t bytes;
+};
+
+struct hawk_snapshot_plan {
+	const struct hawk_heap_snapshot *snapshot;
+	const struct hawk_graph *graph;
+	const struct hawk_block_index *index;
+	struct hawk_tree_roots groups;
+	uint64_t *group_roots; /**< by group: how many roots it has */
+	uint32_t *roots;       /**< sorted by group */
+	uint32_t *nodes; /**< by block: its number among those that count; NULL = the block's */
+	struct hawk_snapshot_ids ids;
+	struct hawk_snapshot_rest *rests; /**< ascending by block */
+	size_t rest_count, rest_capacity;
+	uint64_t rest_nodes; /**< nodes for all of them */
+	uint64_t leaders;
+	uint64_t node_count, edge_count;
+};
+
+/** HAWK_ERROR_UNSUPPORTED if there are too many. `ret` is to be deinitialized in any case. */
+struct hawk_error *hawk_snapshot_plan_make(const struct hawk_heap_snapshot *snapshot,
+					   struct hawk_snapshot_plan *ret);
+void hawk_snapshot_plan_deinit(struct hawk_snapshot_plan *plan);
+
+/** The node of a block, or of the one that it is a part of. */
+uint32_t hawk_snapshot_node(const struct hawk_snapshot_plan *plan, uint32_t block);
+
+/** The next block from `block` on that is a node; the number of blocks = there is none. */
+uint32_t hawk_snapshot_next(const struct hawk_snapshot_plan *plan, uint32_t block);
+
+/** Whether the node of what is lost leads to it. */
+bool hawk_snapshot_is_leader(const struct hawk_snapshot_plan *plan, uint32_t block);
+
+/** Returns the end of the pointers of a part, without the links between parts, which are its last
+ * edges. */
+uint32_t hawk_snapshot_part_edges_end(const struct hawk_snapshot_plan *plan, uint32_t block);
+
+/** Edges of a block that is a node. `*rest` is the next rest, and goes on. */
+uint64_t hawk_snapshot_count_edges(const struct hawk_snapshot_plan *plan, uint32_t block,
+				   size_t *rest);
+
+/** The rest number `at` if it is one of `block`, else NULL. */
+const struct hawk_snapshot_rest *hawk_snapshot_rest(const struct hawk_snapshot_plan *plan,
+						    uint32_t block, size_t at);
+
+/** How many nodes hold so many bytes. */
+uint64_t hawk_snapshot_rest_nodes(uint64_t bytes);
+
+#endif
