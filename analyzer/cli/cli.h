@@ -58,6 +58,8 @@ struct hawk_settings {
 	const char *type;
 	const char *kinds;      /**< of leaks: "definite,possible" */
 	const char *heuristics; /**< "stdstring,newarray" */
+	const char *output;     /**< a file to be written; "-" = standard output */
+	bool force;             /**< it may replace another */
 	int rows;               /**< table, csv, json */
 	bool folded;
 	bool dot;
@@ -175,6 +177,7 @@ extern const struct hawk_verb hawk_verb_sites;
 extern const struct hawk_verb hawk_verb_schema;
 extern const struct hawk_verb hawk_verb_growth;
 extern const struct hawk_verb hawk_verb_sql;
+extern const struct hawk_verb hawk_verb_redact;
 extern const struct hawk_verb hawk_verb_shell;
 extern const struct hawk_verb hawk_verb_help;
 

@@ -87,6 +87,15 @@ static struct hawk_error *make(struct hawk_session *session, const struct hawk_s
 	return err;
 }
 
+/** Numbers and text that blocks held are zeros now. */
+static void report_redacted(struct hawk_session *session)
+{
+	if (hawk_target_process(session->target)->redacted)
+		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, false, "redacted",
+				  "the core was redacted: of what blocks hold, pointers are left; "
+				  "numbers and text are zeros");
+}
+
 static struct hawk_error *answer(struct hawk_session *session)
 {
 	const struct hawk_site_query *query = &session->settings->site;
@@ -95,6 +104,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 
 	if (!err)
 		err = hawk_session_report(session);
+	report_redacted(session);
 	if (!err && session->heap.knows)
 		err = make(session, site);
 	else if (!err)
