@@ -5,15 +5,15 @@
  * answers as the original does: reports of both, compared.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "hawk/base/cleanup.h"
+#include "hawk/travel/digest.h"
 #include "hawk/travel/redact.h"
 #include "session.h"
 
@@ -42,43 +42,42 @@ static struct hawk_error *check(struct hawk_settings *settings)
 	return NULL;
 }
 
-/* Of what was written to `fd`. */
-static struct hawk_error *digest_file(int fd, uint64_t *ret)
+static void watch(struct hawk_output *output, const char *bytes, size_t size)
 {
-	struct stat status;
-	void *bytes;
+	hawk_report_digest_add(output->watch_context, bytes, size);
+}
 
-	if (fstat(fd, &status))
-		return hawk_error_os(errno, "cannot read", "a report");
-	if (!status.st_size) {
-		*ret = hawk_redact_digest("", 0);
-		return NULL;
-	}
-	bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (bytes == MAP_FAILED)
-		return hawk_error_os(errno, "cannot read", "a report");
-	*ret = hawk_redact_digest(bytes, (size_t)status.st_size);
-	munmap(bytes, (size_t)status.st_size);
-	return NULL;
+static struct hawk_error *answer_into(struct hawk_session *session, const struct hawk_verb *verb,
+				      struct hawk_report_digest *digest)
+{
+	CLEANUP(close_fd) int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	struct hawk_error *err;
+	int errnum;
+
+	if (fd < 0)
+		return hawk_error_os(errno, "cannot open", "/dev/null");
+	hawk_session_set_output(session, fd);
+	session->output->watch = watch;
+	session->output->watch_context = digest;
+	err = verb->answer(session);
+	hawk_session_close_report(session);
+	errnum = hawk_output_finish(session->output);
+	hawk_session_set_output(session, STDOUT_FILENO);
+	return !err && errnum ? hawk_error_os(errnum, "cannot write", "a report") : err;
 }
 
 static struct hawk_error *digest_report(struct hawk_session *session, const struct hawk_verb *verb,
 					uint64_t *ret)
 {
-	CLEANUP(close_fd) int fd = memfd_create("hawk-core-report", MFD_CLOEXEC);
-	struct hawk_error *err;
-	int errnum;
+	struct hawk_report_digest *digest;
+	struct hawk_error *err = hawk_report_digest_create(&digest);
 
-	if (fd < 0)
-		return hawk_error_os(errno, "cannot make", "a report");
-	hawk_session_set_output(session, fd);
-	err = verb->answer(session);
-	hawk_session_close_report(session);
-	errnum = hawk_output_finish(session->output);
-	hawk_session_set_output(session, STDOUT_FILENO);
-	if (!err && errnum)
-		err = hawk_error_os(errnum, "cannot make", "a report");
-	return err ? err : digest_file(fd, ret);
+	if (err)
+		return err;
+	err = answer_into(session, verb, digest);
+	*ret = hawk_report_digest_value(digest);
+	hawk_report_digest_destroy(digest);
+	return err;
 }
 
 /* `settings`: those of the question; they are the session's again afterwards. */
@@ -97,13 +96,14 @@ static struct hawk_error *digest_all(struct hawk_session *session,
 	return err;
 }
 
-/* The same of the file that was written. */
-static struct hawk_error *digest_written(const char *path, const struct hawk_settings *settings,
-					 struct digests *ret)
+/* The same of the file that was written, `path`. `source`: what reports are to call it. */
+static struct hawk_error *digest_written(const char *path, const char *source,
+					 const struct hawk_settings *settings, struct digests *ret)
 {
 	struct hawk_session session;
 	struct hawk_error *err = hawk_session_open(&session, settings, path);
 
+	session.source = source;
 	if (!err)
 		err = digest_all(&session, settings, ret);
 	hawk_session_deinit(&session);
@@ -172,7 +172,8 @@ static struct hawk_error *redact(struct hawk_session *session, struct hawk_file_
 		err = hawk_file_sink_finish(sink, &bytes);
 	hawk_session_drop_heap(session);
 	if (!err)
-		err = digest_written(hawk_file_sink_temporary(sink), settings, &after);
+		err = digest_written(hawk_file_sink_temporary(sink), session->source, settings,
+				     &after);
 	if (err)
 		return err;
 	if (goes_to_stdout(settings)) {

@@ -31,8 +31,8 @@ static struct hawk_cursor cursor_at(const struct hawk_core_layout *layout, uint6
 	return cursor;
 }
 
-static Elf64_Phdr program_at(const struct hawk_core_layout *layout,
-			     const struct programs *programs, uint64_t i)
+static Elf64_Phdr program_at(const struct hawk_core_layout *layout, const struct programs *programs,
+			     uint64_t i)
 {
 	struct hawk_cursor cursor =
 		cursor_at(layout, programs->header.e_phoff + i * sizeof(Elf64_Phdr));
@@ -112,18 +112,17 @@ static struct hawk_error *find_regions(const struct hawk_target *target,
 	size_t count;
 	const struct hawk_mapping *mappings = hawk_target_mappings(target, &count);
 
-	layout->regions =
-		calloc(count + programs->count + OTHER_REGIONS, sizeof(*layout->regions));
+	layout->regions = calloc(count + programs->count + OTHER_REGIONS, sizeof(*layout->regions));
 	if (!layout->regions)
 		return &hawk_enomem;
 	for (size_t i = 0; i < count; i++)
-		add_region(layout, (struct hawk_region){
-					   .start = mappings[i].core_offset,
-					   .end = sum(mappings[i].core_offset,
-						      mappings[i].present_bytes),
-					   .kind = HAWK_REGION_MEMORY,
-					   .mapping = &mappings[i],
-				   });
+		add_region(layout,
+			   (struct hawk_region){
+				   .start = mappings[i].core_offset,
+				   .end = sum(mappings[i].core_offset, mappings[i].present_bytes),
+				   .kind = HAWK_REGION_MEMORY,
+				   .mapping = &mappings[i],
+			   });
 	for (uint64_t i = 0; i < programs->count; i++) {
 		Elf64_Phdr program = program_at(layout, programs, i);
 
@@ -146,10 +145,10 @@ static void keep_headers(const struct programs *programs, struct hawk_core_layou
 	add_region(layout, (struct hawk_region){.start = 0,
 						.end = sizeof(programs->header),
 						.kind = HAWK_REGION_HEADERS});
-	add_region(layout, (struct hawk_region){
-				   .start = list,
-				   .end = sum(list, programs->count * sizeof(Elf64_Phdr)),
-				   .kind = HAWK_REGION_HEADERS});
+	add_region(layout,
+		   (struct hawk_region){.start = list,
+					.end = sum(list, programs->count * sizeof(Elf64_Phdr)),
+					.kind = HAWK_REGION_HEADERS});
 }
 
 /** The block in front: offsets of its parts. */

@@ -5,11 +5,13 @@
  * headers, and the note that says what it is. Internal to travel/.
  *
  *     original:  | ELF header | program headers | notes | memory ... |
- *     redacted:  | ELF header | program headers, one more | our note | 0 ... 0 | notes | memory ... |
- *                |<------------------- shift ----------------------->|<---- the original's size --->|
+ *     redacted:  | ELF header | program headers, one more | our note | 0 ... 0 | notes | memory ...
+ * |
+ *                |<------------------- shift ----------------------->|<---- the original's size
+ * --->|
  *
- * Where the list of program headers is cut off nothing can be added to it: there is no block in front
- * and no note, and headers stay in place.
+ * Where the list of program headers is cut off nothing can be added to it: there is no block in
+ * front and no note, and headers stay in place.
  */
 #ifndef HAWK_ANALYZER_TRAVEL_CORE_LAYOUT_H
 #define HAWK_ANALYZER_TRAVEL_CORE_LAYOUT_H

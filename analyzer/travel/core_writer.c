@@ -26,7 +26,7 @@ struct writer {
 	struct hawk_redactor redactor;
 	struct hawk_core_layout layout;
 	struct hawk_file_sink *sink;
-	uint64_t at;    /**< of the original file: written up to here */
+	uint64_t at;   /**< of the original file: written up to here */
 	uint8_t *from; /**< WINDOW_BYTES and a granule, of the original */
 	uint8_t *to;   /**< the same, redacted */
 };
@@ -168,8 +168,7 @@ static struct hawk_error *write_regions(struct writer *writer)
 			err = write_region(writer, region);
 		writer->at = region->end;
 	}
-	return err ? err
-		   : hawk_file_sink_skip(writer->sink, writer->layout.size - writer->at);
+	return err ? err : hawk_file_sink_skip(writer->sink, writer->layout.size - writer->at);
 }
 
 static struct hawk_error *write_file(struct writer *writer)

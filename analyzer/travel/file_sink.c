@@ -275,8 +275,8 @@ struct hawk_error *hawk_file_sink_commit(struct hawk_file_sink *sink)
 {
 	const char *path = sink->settings->path;
 	/* link() does not replace a file that has come meanwhile. */
-	int failed = sink->settings->force ? rename(sink->temporary, path)
-					   : link(sink->temporary, path);
+	int failed =
+		sink->settings->force ? rename(sink->temporary, path) : link(sink->temporary, path);
 
 	if (failed && !sink->settings->force && (errno == EPERM || errno == EOPNOTSUPP))
 		failed = access(path, F_OK) == 0 ? -1 : rename(sink->temporary, path);

@@ -27,7 +27,11 @@ void hawk_redactor_init(struct hawk_redactor *redactor, const struct hawk_heap *
 	size_t count;
 	const struct hawk_mapping *mappings = hawk_target_mappings(heap->target, &count);
 
-	*redactor = (struct hawk_redactor){.target = heap->target, .heap = heap};
+	*redactor = (struct hawk_redactor){
+		.target = heap->target,
+		.heap = heap,
+		.magic = hawk_table_magic(),
+	};
 	if (count) {
 		redactor->lowest = mappings[0].start;
 		redactor->highest = mappings[count - 1].end;
@@ -113,7 +117,8 @@ struct piece {
 	const uint8_t *from;
 	size_t size;
 	uint8_t *to;
-	uint64_t array_bytes; /**< of the block of new[] that begins at the next granule; 0 = none */
+	uint64_t
+		array_bytes; /**< of the block of new[] that begins at the next granule; 0 = none */
 };
 
 /* The original's word, also beyond the piece; 0 if it is not there. */
@@ -252,16 +257,33 @@ static void put_spans(const struct piece *piece)
 					  sizeof(*redactor->spans), offsetof(struct hawk_span, end),
 					  piece->address);
 
-	for (; i < redactor->span_count &&
-	       redactor->spans[i].start < piece->address + piece->size;
+	for (; i < redactor->span_count && redactor->spans[i].start < piece->address + piece->size;
 	     i++)
 		put_bytes(piece, redactor->spans[i].start, redactor->spans[i].end, false);
+}
+
+/* Headers of trace tables, their copies and what is left of damaged ones: by them the table is
+ * found.
+ */
+static void put_table_headers(const struct piece *piece)
+{
+	enum {
+		BYTES = sizeof(struct hawk_table_header),
+		SELF = offsetof(struct hawk_table_header, self_address)
+	};
+	uint64_t first = piece->address > BYTES ? piece->address - BYTES : 0;
+	uint64_t at = (first + HAWK_REDACT_PAGE_BYTES - 1) & -(uint64_t)HAWK_REDACT_PAGE_BYTES;
+
+	for (; at < piece->address + piece->size; at += HAWK_REDACT_PAGE_BYTES)
+		if (word_at(piece, at) == piece->redactor->magic && word_at(piece, at + SELF) == at)
+			put_bytes(piece, at, at + BYTES, false);
 }
 
 static void put_verdicts(const struct piece *piece)
 {
 	const struct hawk_redactor *redactor = piece->redactor;
-	uint64_t first = piece->address > VERDICT_BYTES_MAX ? piece->address - VERDICT_BYTES_MAX : 0;
+	uint64_t first =
+		piece->address > VERDICT_BYTES_MAX ? piece->address - VERDICT_BYTES_MAX : 0;
 	size_t i = hawk_array_first_above(redactor->verdicts, redactor->verdict_count,
 					  sizeof(*redactor->verdicts), 0, first << 8);
 
@@ -290,5 +312,6 @@ void hawk_redactor_apply(struct hawk_redactor *redactor, uint64_t address, const
 	for (uint64_t at = 0; at < size; at += HAWK_GRANULE_BYTES)
 		decide(&piece, address + at);
 	put_spans(&piece);
+	put_table_headers(&piece);
 	put_verdicts(&piece);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Which words of a core's memory a redacted core keeps. A pure function of address and contents: what
- * is written does not depend on the order in which memory is looked at.
+ * Which words of a core's memory a redacted core keeps. A pure function of address and contents:
+ * what is written does not depend on the order in which memory is looked at.
  *
  *     pointers             addresses of mapped memory, but not of the trace table
  *     headers              sealed, live or dead (formats/hawk_block_header.h)
@@ -31,7 +31,8 @@ struct hawk_redactor {
 	 * original's bytes but ones, so that zeros are not taken for something. */
 	uint64_t *verdicts;
 	size_t verdict_count;
-	uint64_t lowest, highest; /**< of all mappings */
+	uint64_t magic;                    /**< of trace tables */
+	uint64_t lowest, highest;          /**< of all mappings */
 	uint64_t pages[HAWK_REDACT_PAGES]; /**< page << 1 | whether its addresses are pointers */
 	uint64_t words_kept, words_zeroed; /**< words that were not zero */
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Structures in memory that answers, or gdb, read numbers and names from. Everything found is of the
- * core, and may be damaged: it is kept as far as it lies in memory, and lists are followed so far.
+ * Structures in memory that answers, or gdb, read numbers and names from. Everything found is of
+ * the core, and may be damaged: it is kept as far as it lies in memory, and lists are followed so
+ * far.
  */
 #include "redactor.h"
 
@@ -15,7 +16,7 @@
 #include "hawk/heap/part.h"
 
 enum {
-	HEADERS_MAX = 128,          /* program headers of a module */
+	HEADERS_MAX = 128,           /* program headers of a module */
 	SECTION_BYTES_MAX = 1 << 16, /* of notes, of a dynamic section */
 	VDSO_BYTES_MAX = 1 << 16,
 	LINKS_MAX = 8192,

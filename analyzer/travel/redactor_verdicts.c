@@ -3,11 +3,11 @@
  * @file
  * Heuristics of leaks decide by numbers in blocks: lengths, counts, flags. Each interior pointer is
  * explained twice, by the original's bytes and by those that would be left of them. Where the
- * verdicts differ, the numbers that were read are kept; or, where zeros would explain a pointer that
- * nothing explained, they become ones.
+ * verdicts differ, the numbers that were read are kept; or, where zeros would explain a pointer
+ * that nothing explained, they become ones.
  *
- * So nothing here knows what heuristics read, and a pointer that no heuristic explains keeps nothing
- * of the block that it leads to.
+ * So nothing here knows what heuristics read, and a pointer that no heuristic explains keeps
+ * nothing of the block that it leads to.
  */
 #include "redactor.h"
 
@@ -41,8 +41,8 @@ struct finder {
 	struct hawk_explainer_filter filter;
 	struct reads reads;
 	struct hawk_near near;
-	/* The redactor's to be: what is found is used afterwards only, so that no verdict depends on
-	 * those before it. */
+	/* The redactor's to be: what is found is used afterwards only, so that no verdict depends
+	 * on those before it. */
 	uint64_t *items;
 	size_t count;
 	size_t capacity;
@@ -93,8 +93,7 @@ static struct hawk_error *explain_after(struct finder *finder, uint32_t block, u
 static struct hawk_error *judge(struct finder *finder, uint32_t block, uint64_t pointer)
 {
 	unsigned before, after;
-	struct hawk_error *err =
-		hawk_explainer_explain(&finder->before, block, pointer, &before);
+	struct hawk_error *err = hawk_explainer_explain(&finder->before, block, pointer, &before);
 
 	if (!err)
 		err = explain_after(finder, block, pointer, &after);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A file that is there whole or not at all: written under another name beside its place, readable by
- * its owner alone, flushed to the disk, renamed. A name that ends in ".zst" is compressed.
+ * A file that is there whole or not at all: written under another name beside its place, readable
+ * by its owner alone, flushed to the disk, renamed. A name that ends in ".zst" is compressed.
  */
 #ifndef HAWK_ANALYZER_TRAVEL_FILE_SINK_H
 #define HAWK_ANALYZER_TRAVEL_FILE_SINK_H
@@ -16,10 +16,10 @@
 struct hawk_file_sink;
 
 struct hawk_file_sink_settings {
-	const char *path; /**< NULL: it gets no name, see hawk_file_sink_copy() */
+	const char *path;   /**< NULL: it gets no name, see hawk_file_sink_copy() */
 	const char *folder; /**< without a path: where it lies meanwhile */
-	bool compress;    /**< without a path */
-	bool force;       /**< it may replace a regular file */
+	bool compress;      /**< without a path */
+	bool force;         /**< it may replace a regular file */
 };
 
 /**

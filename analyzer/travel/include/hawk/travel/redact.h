@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Writes a core anew, for a bug report: the same threads, mappings, blocks and pointers, without the
- * data in between. What stays and what becomes zero: docs/redact.md.
+ * Writes a core anew, for a bug report: the same threads, mappings, blocks and pointers, without
+ * the data in between. What stays and what becomes zero: docs/redact.md.
  *
  * The file is copied in its own order and keeps its size but for one block in front, so that a core
  * that is cut off or damaged stays so in the same places. Memory use does not grow with the file.
@@ -14,8 +14,8 @@
 #include "hawk/travel/file_sink.h"
 
 struct hawk_redact_result {
-	uint64_t bytes;        /**< of the core, before it is compressed */
-	uint64_t words_kept;   /**< of memory, zeros not counted */
+	uint64_t bytes;      /**< of the core, before it is compressed */
+	uint64_t words_kept; /**< of memory, zeros not counted */
 	uint64_t words_zeroed;
 };
 
@@ -26,12 +26,5 @@ struct hawk_redact_result {
 struct hawk_error *hawk_redact_core(const struct hawk_heap *heap, const struct hawk_graph *graph,
 				    const struct hawk_vtable_oracle *vtables,
 				    struct hawk_file_sink *sink, struct hawk_redact_result *ret);
-
-/**
- * Returns a hash of a report in JSON that is the same for a core and for what redacting makes of it,
- * unless they answer differently: names of files, arguments, and bytes looked at, which depend on
- * holes in the file, are left out.
- */
-uint64_t hawk_redact_digest(const char *json, size_t size);
 
 #endif
