@@ -27,6 +27,10 @@ static void print(struct hawk_session *session, const struct hawk_schema_report 
 
 	if (!session->settings->json) {
 		hawk_report_schema(report, &session->screen);
+		if (hawk_target_process(session->target)->redacted)
+			hawk_output_puts(session->output,
+					 "\nThe core was redacted: numbers and text in blocks are "
+					 "zeros.\n");
 		return;
 	}
 	hawk_report_json_begin(report->pointers, &json, session->output, "hawk-core/schema", 3);
