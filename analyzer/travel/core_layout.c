@@ -13,7 +13,7 @@
 
 enum {
 	PAGE_BYTES = 4096,
-	OTHER_REGIONS = 2, /* the ELF header, the list of program headers */
+	OTHER_REGIONS = 3, /* the ELF header, the list of program headers, where their number is */
 };
 
 /** The original's list of program headers. */
@@ -137,18 +137,22 @@ static struct hawk_error *find_regions(const struct hawk_target *target,
 	return NULL;
 }
 
+static void keep(struct hawk_core_layout *layout, uint64_t start, uint64_t bytes)
+{
+	add_region(layout, (struct hawk_region){
+				   .start = start,
+				   .end = sum(start, bytes),
+				   .kind = HAWK_REGION_HEADERS,
+			   });
+}
+
 /* Where nothing can be put in front. */
 static void keep_headers(const struct programs *programs, struct hawk_core_layout *layout)
 {
-	uint64_t list = programs->header.e_phoff;
-
-	add_region(layout, (struct hawk_region){.start = 0,
-						.end = sizeof(programs->header),
-						.kind = HAWK_REGION_HEADERS});
-	add_region(layout,
-		   (struct hawk_region){.start = list,
-					.end = sum(list, programs->count * sizeof(Elf64_Phdr)),
-					.kind = HAWK_REGION_HEADERS});
+	keep(layout, 0, sizeof(programs->header));
+	keep(layout, programs->header.e_phoff, programs->count * sizeof(Elf64_Phdr));
+	if (programs->header.e_phnum == PN_XNUM)
+		keep(layout, programs->header.e_shoff, sizeof(Elf64_Shdr));
 }
 
 /** The block in front: offsets of its parts. */
@@ -263,6 +267,17 @@ struct hawk_error *hawk_core_layout_make(const struct hawk_target *target,
 	if (!err)
 		qsort(ret->regions, ret->count, sizeof(*ret->regions), compare_regions);
 	return err;
+}
+
+const struct hawk_region *hawk_core_layout_headers(const struct hawk_core_layout *layout,
+						   uint64_t offset)
+{
+	/* Only where the list of program headers is cut off: nearly always there are none. */
+	for (size_t i = 0; !layout->front && i < layout->count; i++)
+		if (layout->regions[i].kind == HAWK_REGION_HEADERS &&
+		    layout->regions[i].end > offset)
+			return &layout->regions[i];
+	return NULL;
 }
 
 void hawk_core_layout_deinit(struct hawk_core_layout *layout)

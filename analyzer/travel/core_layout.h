@@ -46,6 +46,10 @@ struct hawk_core_layout {
 /** `ret` starts as zeros and is to be deinitialized, also after an error. */
 struct hawk_error *hawk_core_layout_make(const struct hawk_target *target,
 					 struct hawk_core_layout *ret);
+
+/** Returns the first headers that end above `offset`, or NULL. */
+const struct hawk_region *hawk_core_layout_headers(const struct hawk_core_layout *layout,
+						   uint64_t offset);
 void hawk_core_layout_deinit(struct hawk_core_layout *layout);
 
 #endif

@@ -117,9 +117,9 @@ static struct hawk_error *write_memory(struct writer *writer, const struct hawk_
 	return err ? err : hawk_file_sink_skip(writer->sink, end - start);
 }
 
-/* From `skip` bytes behind their start on. */
+/* [start, end) of the file. */
 static struct hawk_error *write_notes(struct writer *writer, const struct hawk_region *region,
-				      uint64_t skip)
+				      uint64_t start, uint64_t end)
 {
 	size_t size = (size_t)(region->end - region->start);
 	CLEANUP(free_ptr) uint8_t *notes = malloc(size);
@@ -128,26 +128,52 @@ static struct hawk_error *write_notes(struct writer *writer, const struct hawk_r
 		return &hawk_enomem;
 	hawk_redact_notes(&writer->redactor, writer->layout.bytes + region->start, size,
 			  region->alignment, notes);
-	return hawk_file_sink_write(writer->sink, notes + skip, size - (size_t)skip);
+	return hawk_file_sink_write(writer->sink, notes + (start - region->start),
+				    (size_t)(end - start));
 }
 
-static struct hawk_error *write_region(struct writer *writer, const struct hawk_region *region)
+/* [start, end) of the file, which lie in the region. */
+static struct hawk_error *write_region(struct writer *writer, const struct hawk_region *region,
+				       uint64_t start, uint64_t end)
 {
 	const struct hawk_mapping *mapping = region->mapping;
-	uint64_t skip = writer->at - region->start;
 
 	switch (region->kind) {
 	case HAWK_REGION_MEMORY:
-		return write_memory(writer, mapping, mapping->start + skip,
-				    mapping->start + (region->end - region->start));
+		return write_memory(writer, mapping, mapping->start + (start - region->start),
+				    mapping->start + (end - region->start));
 	case HAWK_REGION_NOTES:
-		return write_notes(writer, region, skip);
+		return write_notes(writer, region, start, end);
 	case HAWK_REGION_HEADERS:
 	default:
-		return hawk_file_sink_write(writer->sink,
-					    writer->layout.bytes + region->start + skip,
-					    (size_t)(region->end - writer->at));
+		return hawk_file_sink_write(writer->sink, writer->layout.bytes + start,
+					    (size_t)(end - start));
 	}
+}
+
+/* Writes up to the region, and it: from where others have come to, and up to the next headers,
+ * which have to stay whatever claims them. */
+static struct hawk_error *write_up_to(struct writer *writer, const struct hawk_region *region)
+{
+	struct hawk_error *err = NULL;
+
+	while (!err && writer->at < region->end) {
+		uint64_t start = writer->at > region->start ? writer->at : region->start;
+		const struct hawk_region *headers =
+			hawk_core_layout_headers(&writer->layout, start);
+		uint64_t end =
+			headers && headers->start < region->end ? headers->start : region->end;
+
+		if (headers && headers->start <= start) {
+			region = headers;
+			end = headers->end;
+		}
+		err = hawk_file_sink_skip(writer->sink, start - writer->at);
+		if (!err)
+			err = write_region(writer, region, start, end);
+		writer->at = end;
+	}
+	return err;
 }
 
 /* What several segments claim is written as the first of them. */
@@ -155,19 +181,9 @@ static struct hawk_error *write_regions(struct writer *writer)
 {
 	struct hawk_error *err = NULL;
 
-	for (size_t i = 0; !err && i < writer->layout.count; i++) {
-		const struct hawk_region *region = &writer->layout.regions[i];
-
-		if (region->end <= writer->at)
-			continue;
-		if (region->start > writer->at) {
-			err = hawk_file_sink_skip(writer->sink, region->start - writer->at);
-			writer->at = region->start;
-		}
-		if (!err)
-			err = write_region(writer, region);
-		writer->at = region->end;
-	}
+	for (size_t i = 0; !err && i < writer->layout.count; i++)
+		while (!err && writer->at < writer->layout.regions[i].end)
+			err = write_up_to(writer, &writer->layout.regions[i]);
 	return err ? err : hawk_file_sink_skip(writer->sink, writer->layout.size - writer->at);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * @file
- * Keeps what it reads from stdin (forms of one secret, a line each) wherever a program may keep data,
- * and dies with it in its registers. argv[1] is a file that holds the secret, too.
+ * Keeps what it reads from stdin (forms of one secret, a line each) wherever a program may keep
+ * data, and dies with it in its registers. argv[1] is a file that holds the secret, too.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -30,7 +30,7 @@ static struct account {
 	uint64_t number;
 	char *text;    /* behind a length, as redis has it */
 	char name[40]; /* inside, at an odd place */
-} *accounts;
+} * accounts;
 
 static void read_forms(void)
 {
@@ -104,7 +104,8 @@ static void __attribute__((noinline)) die_with(const unsigned char *bytes)
 			 "xor %%eax, %%eax\n\tmovl $1, (%%rax)"
 			 :
 			 : "D"(bytes)
-			 : "rax", "rbx", "rdx", "r9", "r12", "r13", "r14", "xmm1", "xmm9", "memory");
+			 : "rax", "rbx", "rdx", "r9", "r12", "r13", "r14", "xmm1", "xmm9",
+			   "memory");
 }
 
 static void *wait_with_secret(void *barrier)

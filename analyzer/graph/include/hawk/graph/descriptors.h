@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The numbers in glibc's thread descriptors by which stacks are found (graph/roots_stacks.c): for who
- * writes a core anew and must leave them in place.
+ * The numbers in glibc's thread descriptors by which stacks are found (graph/roots_stacks.c): for
+ * who writes a core anew and must leave them in place.
  */
 #ifndef HAWK_ANALYZER_GRAPH_DESCRIPTORS_H
 #define HAWK_ANALYZER_GRAPH_DESCRIPTORS_H
