@@ -58,8 +58,8 @@ struct hawk_settings {
 	const char *type;
 	const char *kinds;      /**< of leaks: "definite,possible" */
 	const char *heuristics; /**< "stdstring,newarray" */
-	const char *output;     /**< a file to be written; "-" = standard output */
-	bool force;             /**< it may replace another */
+	const char *copy;       /**< a core to be written; "-" = standard output */
+	bool replace;           /**< it may be there already */
 	int rows;               /**< table, csv, json */
 	bool folded;
 	bool dot;

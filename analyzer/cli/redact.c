@@ -28,12 +28,12 @@ struct digests {
 
 static bool goes_to_stdout(const struct hawk_settings *settings)
 {
-	return !strcmp(settings->output, "-");
+	return !strcmp(settings->copy, "-");
 }
 
 static struct hawk_error *check(struct hawk_settings *settings)
 {
-	if (!settings->output)
+	if (!settings->copy)
 		return hawk_error_create(HAWK_ERROR_USAGE,
 					 "redact needs --output FILE; see hawk-core help redact");
 	if (goes_to_stdout(settings) && isatty(STDOUT_FILENO))
@@ -47,23 +47,37 @@ static void watch(struct hawk_output *output, const char *bytes, size_t size)
 	hawk_report_digest_add(output->watch_context, bytes, size);
 }
 
+static struct hawk_error *make_output(int fd, struct hawk_output **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	if (!*ret)
+		return &hawk_enomem;
+	hawk_output_init(*ret, fd);
+	return NULL;
+}
+
+/* Has `verb` answer into `digest`, in place of the session's output. */
 static struct hawk_error *answer_into(struct hawk_session *session, const struct hawk_verb *verb,
 				      struct hawk_report_digest *digest)
 {
 	CLEANUP(close_fd) int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	struct hawk_error *err;
-	int errnum;
+	CLEANUP(free_ptr) struct hawk_output *output = NULL;
+	struct hawk_output *own = session->output;
+	struct hawk_error *err = fd < 0 ? hawk_error_os(errno, "cannot open", "/dev/null")
+					: make_output(fd, &output);
 
-	if (fd < 0)
-		return hawk_error_os(errno, "cannot open", "/dev/null");
-	hawk_session_set_output(session, fd);
-	session->output->watch = watch;
-	session->output->watch_context = digest;
+	if (err)
+		return err;
+	output->watch = watch;
+	output->watch_context = digest;
+	session->output = output;
+	hawk_session_renew(session, session->settings);
 	err = verb->answer(session);
 	hawk_session_close_report(session);
-	errnum = hawk_output_finish(session->output);
-	hawk_session_set_output(session, STDOUT_FILENO);
-	return !err && errnum ? hawk_error_os(errnum, "cannot write", "a report") : err;
+	hawk_output_flush(output);
+	session->output = own;
+	return !err && output->errnum ? hawk_error_os(output->errnum, "cannot write", "a report")
+				      : err;
 }
 
 static struct hawk_error *digest_report(struct hawk_session *session, const struct hawk_verb *verb,
@@ -130,19 +144,17 @@ static bool are_same(const struct digests *a, const struct digests *b)
 	return !memcmp(a, b, sizeof(*a));
 }
 
-static struct hawk_error *print(struct hawk_session *session,
+static struct hawk_error *print(struct hawk_output *output, const char *name,
 				const struct hawk_redact_result *result, uint64_t bytes,
 				const struct digests *before, const struct digests *after)
 {
-	struct hawk_output *output = session->output;
 	int errnum;
 
-	hawk_output_printf(output,
-			   "%s: %s, a core of %s\n%s words of memory are kept, %s are gone\n\n",
-			   session->settings->output, hawk_quantity_bytes(bytes).text,
-			   hawk_quantity_bytes(result->bytes).text,
-			   hawk_quantity_count(result->words_kept).text,
-			   hawk_quantity_count(result->words_zeroed).text);
+	hawk_output_printf(
+		output, "%s: %s, a core of %s\n%s words of memory are kept, %s are gone\n\n", name,
+		hawk_quantity_bytes(bytes).text, hawk_quantity_bytes(result->bytes).text,
+		hawk_quantity_count(result->words_kept).text,
+		hawk_quantity_count(result->words_zeroed).text);
 	for (size_t i = 0; i < COMPARED; i++) {
 		bool same = before->values[i] == after->values[i];
 
@@ -152,12 +164,31 @@ static struct hawk_error *print(struct hawk_session *session,
 			hawk_output_printf(output, " %016" PRIx64, after->values[i]);
 		hawk_output_puts(output, "\n");
 	}
-	errnum = hawk_output_finish(output);
+	hawk_output_flush(output);
+	errnum = output->errnum;
 	output->errnum = 0; // it is told here
-	return errnum ? hawk_error_os(errnum, "cannot write", "standard output") : NULL;
+	return errnum ? hawk_error_os(errnum, "cannot write", "what was done") : NULL;
 }
 
-/* The file gets its name last: it is there only if all that was to be said about it was said. */
+/* Gives the file its name; or standard output what is in it, and standard error the words. The
+ * words come first: the file is there only if they could be said. */
+static struct hawk_error *publish(struct hawk_session *session, struct hawk_file_sink *sink,
+				  const struct hawk_redact_result *result, uint64_t bytes,
+				  const struct digests *before, const struct digests *after)
+{
+	CLEANUP(free_ptr) struct hawk_output *errors = NULL;
+	struct hawk_error *err;
+
+	if (!goes_to_stdout(session->settings)) {
+		err = print(session->output, session->settings->copy, result, bytes, before, after);
+		return err ? err : hawk_file_sink_commit(sink);
+	}
+	err = hawk_file_sink_copy(sink, STDOUT_FILENO, "standard output");
+	if (!err)
+		err = make_output(STDERR_FILENO, &errors);
+	return err ? err : print(errors, "standard output", result, bytes, before, after);
+}
+
 static struct hawk_error *redact(struct hawk_session *session, struct hawk_file_sink *sink)
 {
 	const struct hawk_settings *settings = session->settings;
@@ -176,14 +207,7 @@ static struct hawk_error *redact(struct hawk_session *session, struct hawk_file_
 				     &after);
 	if (err)
 		return err;
-	if (goes_to_stdout(settings)) {
-		err = hawk_file_sink_copy(sink, STDOUT_FILENO, "standard output");
-		hawk_session_set_output(session, STDERR_FILENO);
-	}
-	if (!err)
-		err = print(session, &result, bytes, &before, &after);
-	if (!err && !goes_to_stdout(settings))
-		err = hawk_file_sink_commit(sink);
+	err = publish(session, sink, &result, bytes, &before, &after);
 	if (!err && !are_same(&before, &after))
 		session->code = HAWK_EXIT_PARTIAL;
 	return err;
@@ -194,10 +218,10 @@ static struct hawk_error *answer(struct hawk_session *session)
 	const char *folder = getenv("TMPDIR");
 	bool to_stdout = goes_to_stdout(session->settings);
 	struct hawk_file_sink_settings settings = {
-		.path = to_stdout ? NULL : session->settings->output,
+		.path = to_stdout ? NULL : session->settings->copy,
 		.folder = folder && *folder ? folder : "/var/tmp",
 		.compress = HAWK_HAVE_ZSTD,
-		.force = session->settings->force,
+		.force = session->settings->replace,
 	};
 	struct hawk_file_sink *sink = NULL;
 	struct hawk_error *err;
@@ -217,9 +241,9 @@ static struct hawk_error *answer(struct hawk_session *session)
 }
 
 static const struct hawk_option options[] = {
-	{"output", 'o', HAWK_OPTION_STRING, HAWK_AT(output), "FILE",
+	{"output", 'o', HAWK_OPTION_STRING, HAWK_AT(copy), "FILE",
 	 "write the core to FILE, compressed if its name ends in .zst; - is standard output"},
-	{"force", '\0', HAWK_OPTION_FLAG, HAWK_AT(force), NULL, "replace FILE if it exists"},
+	{"force", '\0', HAWK_OPTION_FLAG, HAWK_AT(replace), NULL, "replace FILE if it exists"},
 	{0},
 };
 
