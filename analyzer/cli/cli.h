@@ -60,6 +60,8 @@ struct hawk_settings {
 	const char *type;
 	const char *kinds;      /**< of leaks: "definite,possible" */
 	const char *heuristics; /**< "stdstring,newarray" */
+	const char *copy;       /**< a core to be written; "-" = standard output */
+	bool replace;           /**< it may be there already */
 	int rows;               /**< table, csv, json */
 	int format;             /**< of export */
 	int what;               /**< live, total, lost */
@@ -184,6 +186,7 @@ extern const struct hawk_verb hawk_verb_growth;
 extern const struct hawk_verb hawk_verb_sql;
 extern const struct hawk_verb hawk_verb_diff;
 extern const struct hawk_verb hawk_verb_export;
+extern const struct hawk_verb hawk_verb_redact;
 extern const struct hawk_verb hawk_verb_shell;
 extern const struct hawk_verb hawk_verb_help;
 

@@ -27,6 +27,10 @@ static void print(struct hawk_session *session, const struct hawk_schema_report 
 
 	if (!session->settings->json) {
 		hawk_report_schema(report, &session->screen);
+		if (hawk_target_process(session->target)->redacted)
+			hawk_output_puts(session->output,
+					 "\nThe core was redacted: numbers and text in blocks are "
+					 "zeros.\n");
 		return;
 	}
 	hawk_report_json_begin(report->pointers, &json, session->output, "hawk-core/schema", 3);
@@ -87,6 +91,15 @@ static struct hawk_error *make(struct hawk_session *session, const struct hawk_s
 	return err;
 }
 
+/** Numbers and text that blocks held are zeros now. */
+static void report_redacted(struct hawk_session *session)
+{
+	if (hawk_target_process(session->target)->redacted)
+		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, false, "redacted",
+				  "the core was redacted: of what blocks hold, pointers are left; "
+				  "numbers and text are zeros");
+}
+
 static struct hawk_error *answer(struct hawk_session *session)
 {
 	const struct hawk_site_query *query = &session->settings->site;
@@ -95,6 +108,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 
 	if (!err)
 		err = hawk_session_report(session);
+	report_redacted(session);
 	if (!err && session->heap.knows)
 		err = make(session, site);
 	else if (!err)

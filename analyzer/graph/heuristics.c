@@ -10,9 +10,9 @@
 
 #include "graph_words.h"
 #include "hawk/graph/graph.h"
+#include "hawk/graph/heuristics_explain.h"
 #include "hawk/base/parallel.h"
 #include "hawk/base/progress.h"
-#include "heuristics_explain.h"
 
 enum {
 	WORD = HAWK_WORD_BYTES,

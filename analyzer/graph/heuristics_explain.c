@@ -4,7 +4,7 @@
  * The rules are those of Valgrind's memcheck (mc_leakcheck.c), so that both agree on a program; and
  * behind them our own: length_prefix.c, and words that lead back.
  */
-#include "heuristics_explain.h"
+#include "hawk/graph/heuristics_explain.h"
 
 #include "graph_words.h"
 #include "length_prefix.h"
@@ -17,10 +17,20 @@ enum {
 	LIST_NODE_BYTES = 2 * WORD,
 };
 
+static void show_filter(const struct hawk_explainer *explainer, uint64_t at, void *bytes,
+			size_t size)
+{
+	if (explainer->filter)
+		explainer->filter->see(explainer->filter->context, at, bytes, size);
+}
+
 /* False: they are not there. */
 static bool read_bytes(struct hawk_explainer *explainer, uint64_t at, void *ret, size_t bytes)
 {
-	return hawk_near_read(&explainer->near, at, ret, bytes) == bytes;
+	if (hawk_near_read(&explainer->near, at, ret, bytes) != bytes)
+		return false;
+	show_filter(explainer, at, ret, bytes);
+	return true;
 }
 
 bool hawk_explainer_read_word(struct hawk_explainer *explainer, uint64_t at, uint64_t *ret)
@@ -56,13 +66,14 @@ static bool looks_like_vtable(struct hawk_explainer *explainer, uint64_t word, b
 
 	*absent = false;
 	for (unsigned i = 0; i < VTABLE_WORDS_MAX; i++) {
+		uint64_t at = word + (uint64_t)i * WORD;
 		uint64_t function;
 
-		if (hawk_target_read_some(explainer->near.target, word + (uint64_t)i * WORD,
-					  &function, WORD) != WORD) {
+		if (hawk_target_read_some(explainer->near.target, at, &function, WORD) != WORD) {
 			*absent = i == 0;
 			return false;
 		}
+		show_filter(explainer, at, &function, WORD);
 		if (!function)
 			continue;
 		if (!file_mapping(explainer, function, HAWK_MAPPING_EXEC))

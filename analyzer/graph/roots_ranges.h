@@ -48,6 +48,7 @@ struct hawk_stack {
 	uint64_t descriptor; /**< struct pthread, also the thread pointer: frames and TLS are below
 			      */
 	uint64_t end;
+	uint64_t described; /**< where the descriptor says so: start, bytes, bytes of the guard */
 	bool ended; /**< its thread has: no frame on it, no thread-local variable is in use */
 };
 

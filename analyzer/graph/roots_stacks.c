@@ -12,11 +12,12 @@
  *
  * The kernel clears the thread id when the thread ends, and who joins it makes it -1.
  */
-#include "roots_ranges.h"
+#include "hawk/graph/descriptors.h"
 
 #include <stdlib.h>
 
 #include "hawk/base/array.h"
+#include "roots_ranges.h"
 
 enum {
 	WORDS = 296,    /* of a descriptor: 2,304 to 2,368 bytes */
@@ -68,6 +69,7 @@ static bool describe(const struct hawk_target *target, uint64_t descriptor, stru
 		if (!words[i] || words[i] >= descriptor || above > ABOVE_MAX || !above ||
 		    words[i + 2] % HAWK_ROOTS_PAGE_BYTES || words[i + 2] >= descriptor - words[i])
 			continue;
+		ret->described = descriptor + i * HAWK_WORD_BYTES;
 		ret->start = words[i];
 		ret->end = descriptor + above;
 		return true;
@@ -310,4 +312,43 @@ uint64_t hawk_stacks_next(const struct hawk_stacks *stacks, uint64_t address)
 	size_t i = below(stacks, address);
 
 	return i < stacks->count ? stacks->items[i].start : UINT64_MAX;
+}
+
+/* The thread id of a descriptor, which tells whether its thread has ended. */
+static struct hawk_span tid_of(uint64_t descriptor)
+{
+	uint64_t start = descriptor + TID_WORD * HAWK_WORD_BYTES;
+
+	return (struct hawk_span){start, start + sizeof(uint32_t)};
+}
+
+struct hawk_error *hawk_descriptor_numbers_find(const struct hawk_target *target,
+						struct hawk_span **ret, size_t *count)
+{
+	size_t threads, found = 0;
+	const struct hawk_thread *thread = hawk_target_threads(target, &threads);
+	struct hawk_stacks stacks = {0};
+	struct hawk_error *err = hawk_stacks_find(target, &stacks);
+	struct hawk_span *spans = calloc(2 * stacks.count + threads + 1, sizeof(*spans));
+
+	if (!err && !spans)
+		err = &hawk_enomem;
+	for (size_t i = 0; !err && i < stacks.count; i++) {
+		const struct hawk_stack *stack = &stacks.items[i];
+
+		spans[found++] = (struct hawk_span){stack->described,
+						    stack->described + 3 * HAWK_WORD_BYTES};
+		spans[found++] = tid_of(stack->descriptor);
+	}
+	for (size_t i = 0; !err && i < threads; i++)
+		if (is_descriptor(target, thread[i].registers[HAWK_FS_BASE]))
+			spans[found++] = tid_of(thread[i].registers[HAWK_FS_BASE]);
+	hawk_stacks_deinit(&stacks);
+	if (err) {
+		free(spans);
+		return err;
+	}
+	*ret = spans;
+	*count = found;
+	return NULL;
 }

@@ -180,6 +180,12 @@ struct hawk_error *hawk_target_capture(struct hawk_target *target, uint64_t addr
 	return NULL;
 }
 
+const uint8_t *hawk_target_core_bytes(const struct hawk_target *target, size_t *size)
+{
+	*size = target->core ? target->core->size : 0;
+	return target->core ? target->core->bytes : NULL;
+}
+
 const struct hawk_process *hawk_target_process(const struct hawk_target *target)
 {
 	return &target->process;

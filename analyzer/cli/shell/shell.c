@@ -44,7 +44,7 @@ static void watch(struct hawk_output *output, const char *bytes, size_t size)
 /** Verbs that can be asked here. */
 static bool answers(const struct hawk_verb *verb)
 {
-	return verb->answer && verb != &hawk_verb_shell;
+	return verb->answer && verb != &hawk_verb_shell && verb != &hawk_verb_redact;
 }
 
 static void print_help(const struct hawk_verb *verb)

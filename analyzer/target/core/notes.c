@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "hawk/base/cursor.h"
+#include "hawk/target/redacted_note.h"
 
 enum {
 	NT_GDB_TDESC_NOTE = 0xff000000,
@@ -257,8 +258,27 @@ static struct hawk_error *read_files(struct reader *reader, const struct note *n
 	return parse_file_note(note->bytes, note->size, note->cut, reader->files, reader->findings);
 }
 
+/** The end of the process as the original file and its name told it. */
+static void read_redacted(struct reader *reader, const struct note *note)
+{
+	struct hawk_process *process = &reader->target->process;
+	struct hawk_redacted_note redacted;
+
+	if (note->size < sizeof(redacted)) {
+		report_short_note(reader, note, HAWK_REDACTED_OWNER);
+		return;
+	}
+	memcpy(&redacted, note->bytes, sizeof(redacted));
+	process->redacted = true;
+	process->end.attribute_ns = redacted.attribute_ns;
+	memcpy(process->end.name_ns, redacted.name_ns, sizeof(process->end.name_ns));
+	process->end.file_ns = redacted.file_ns;
+}
+
 static struct hawk_error *read_note(struct reader *reader, const struct note *note)
 {
+	if (!strcmp(note->owner, HAWK_REDACTED_OWNER) && note->type == HAWK_REDACTED_TYPE)
+		read_redacted(reader, note);
 	if (!strcmp(note->owner, "GDB") && note->type == (uint32_t)NT_GDB_TDESC_NOTE)
 		reader->by_gdb = true;
 	if (!strcmp(note->owner, "LINUX") && note->type == NT_X86_XSTATE)

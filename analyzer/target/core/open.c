@@ -188,6 +188,15 @@ static void settle_page_size(struct hawk_target *target)
 	target->process.page_bytes = bytes;
 }
 
+/** A redacted core is another file, of another time: its note says what the original told. */
+static void settle_end(struct hawk_target *target)
+{
+	if (target->process.redacted)
+		target->process.end.present_ns = target->core->times.present_ns;
+	else
+		target->process.end = target->core->times;
+}
+
 static struct hawk_error *read_core(struct hawk_target *target, struct hawk_findings *findings)
 {
 	const uint8_t *bytes = target->core->bytes;
@@ -209,7 +218,7 @@ static struct hawk_error *read_core(struct hawk_target *target, struct hawk_find
 	if (error)
 		return error;
 	check_stack(target, findings);
-	target->process.end = target->core->times;
+	settle_end(target);
 	settle_page_size(target);
 	find_program(target);
 	return hawk_target_find_modules(target, findings);

@@ -128,6 +128,8 @@ struct hawk_process {
 	bool live;          /**< a running or stopped process, not a core */
 	/** A tracer table file, not a core: holds the table's extents only. */
 	bool table_file;
+	/** Written by "hawk-core redact": pointers are what they were, other contents are gone. */
+	bool redacted;
 	int signal;      /**< that killed it, 0 = none or unknown (gcore) */
 	int signal_code; /**< si_code; valid if `has_siginfo` */
 	bool has_siginfo;
@@ -197,6 +199,10 @@ struct hawk_target *hawk_target_table(struct hawk_target *target);
 /** Sets the program's path for a table file, which does not record it. Ignored unless
  * NUL-terminated. */
 void hawk_target_name_program(struct hawk_target *target, const char *path);
+
+/** Returns the bytes of the core file (unpacked, if it is compressed), or NULL for a live process.
+ * Valid until the target is closed. */
+const uint8_t *hawk_target_core_bytes(const struct hawk_target *target, size_t *size);
 
 /** Accepts NULL; releases first. */
 void hawk_target_close(struct hawk_target *target);

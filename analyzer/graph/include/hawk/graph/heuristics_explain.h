@@ -2,7 +2,6 @@
 /**
  * @file
  * Whether a heuristic explains an interior pointer, by the bytes of the block that it leads to.
- * Internal to graph/.
  */
 #ifndef HAWK_ANALYZER_GRAPH_HEURISTICS_EXPLAIN_H
 #define HAWK_ANALYZER_GRAPH_HEURISTICS_EXPLAIN_H
@@ -14,6 +13,12 @@
 
 enum { HAWK_VERDICTS = 64 };
 
+/** Called with all bytes that are read, before anything is decided: it may change them. */
+struct hawk_explainer_filter {
+	void (*see)(void *context, uint64_t address, void *bytes, size_t size);
+	void *context;
+};
+
 /** Of one thread. Zeros but for the first five. */
 struct hawk_explainer {
 	struct hawk_near near; /**< the target */
@@ -21,6 +26,7 @@ struct hawk_explainer {
 	unsigned heuristics;
 	const struct hawk_vtable_oracle *oracle; /**< NULL = none */
 	pthread_mutex_t *oracle_lock;
+	const struct hawk_explainer_filter *filter; /**< NULL = none */
 	/** The last verdicts on words; 0 is in no slot but its own, where it is right. */
 	struct hawk_vtable_verdict {
 		uint64_t word;

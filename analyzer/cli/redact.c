@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * hawk-core redact: a core without data, to be attached to a bug report, and the proof that it
+ * answers as the original does: reports of both, compared.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hawk/base/cleanup.h"
+#include "hawk/travel/digest.h"
+#include "hawk/travel/redact.h"
+#include "session.h"
+
+/** Reports that are compared; one finds what only the other reads. */
+static const struct hawk_verb *const compared[] = {&hawk_verb_analyze, &hawk_verb_leaks};
+
+enum { COMPARED = sizeof(compared) / sizeof(compared[0]) };
+
+struct digests {
+	uint64_t values[COMPARED];
+};
+
+static bool goes_to_stdout(const struct hawk_settings *settings)
+{
+	return !strcmp(settings->copy, "-");
+}
+
+static struct hawk_error *check(struct hawk_settings *settings)
+{
+	if (!settings->copy)
+		return hawk_error_create(HAWK_ERROR_USAGE,
+					 "redact needs --output FILE; see hawk-core help redact");
+	if (goes_to_stdout(settings) && isatty(STDOUT_FILENO))
+		return hawk_error_create(HAWK_ERROR_USAGE,
+					 "redact does not write a core to a terminal");
+	return NULL;
+}
+
+static void watch(struct hawk_output *output, const char *bytes, size_t size)
+{
+	hawk_report_digest_add(output->watch_context, bytes, size);
+}
+
+static struct hawk_error *make_output(int fd, struct hawk_output **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	if (!*ret)
+		return &hawk_enomem;
+	hawk_output_init(*ret, fd);
+	return NULL;
+}
+
+/* Has `verb` answer into `digest`, in place of the session's output. */
+static struct hawk_error *answer_into(struct hawk_session *session, const struct hawk_verb *verb,
+				      struct hawk_report_digest *digest)
+{
+	CLEANUP(close_fd) int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	CLEANUP(free_ptr) struct hawk_output *output = NULL;
+	struct hawk_output *own = session->output;
+	struct hawk_error *err = fd < 0 ? hawk_error_os(errno, "cannot open", "/dev/null")
+					: make_output(fd, &output);
+
+	if (err)
+		return err;
+	output->watch = watch;
+	output->watch_context = digest;
+	session->output = output;
+	hawk_session_renew(session, session->settings);
+	err = verb->answer(session);
+	hawk_session_close_report(session);
+	hawk_output_flush(output);
+	session->output = own;
+	return !err && output->errnum ? hawk_error_os(output->errnum, "cannot write", "a report")
+				      : err;
+}
+
+static struct hawk_error *digest_report(struct hawk_session *session, const struct hawk_verb *verb,
+					uint64_t *ret)
+{
+	struct hawk_report_digest *digest;
+	struct hawk_error *err = hawk_report_digest_create(&digest);
+
+	if (err)
+		return err;
+	err = answer_into(session, verb, digest);
+	*ret = hawk_report_digest_value(digest);
+	hawk_report_digest_destroy(digest);
+	return err;
+}
+
+/* `settings`: those of the question; they are the session's again afterwards. */
+static struct hawk_error *digest_all(struct hawk_session *session,
+				     const struct hawk_settings *settings, struct digests *ret)
+{
+	struct hawk_settings report = *settings;
+	struct hawk_error *err = NULL;
+
+	report.json = true;
+	hawk_session_renew(session, &report);
+	for (size_t i = 0; !err && i < COMPARED; i++)
+		err = digest_report(session, compared[i], &ret->values[i]);
+	session->code = HAWK_EXIT_OK; // leaks are no failure here
+	hawk_session_renew(session, settings);
+	return err;
+}
+
+/* The same of the file that was written, `path`. `source`: what reports are to call it. */
+static struct hawk_error *digest_written(const char *path, const char *source,
+					 const struct hawk_settings *settings, struct digests *ret)
+{
+	struct hawk_session session;
+	struct hawk_error *err = hawk_session_open(&session, settings, path);
+
+	session.source = source;
+	if (!err)
+		err = digest_all(&session, settings, ret);
+	hawk_session_deinit(&session);
+	return err;
+}
+
+static struct hawk_error *write_core(struct hawk_session *session, struct hawk_file_sink *sink,
+				     struct hawk_redact_result *ret)
+{
+	bool blocks;
+	struct hawk_error *err = hawk_session_sites(session);
+
+	blocks = !err && session->heap.knows && !session->heap.refusal;
+	if (blocks)
+		err = hawk_session_graph(session);
+	if (!err)
+		err = hawk_redact_core(&session->heap, blocks ? &session->graph : NULL,
+				       &session->vtables, sink, ret);
+	return err;
+}
+
+static bool are_same(const struct digests *a, const struct digests *b)
+{
+	return !memcmp(a, b, sizeof(*a));
+}
+
+static struct hawk_error *print(struct hawk_output *output, const char *name,
+				const struct hawk_redact_result *result, uint64_t bytes,
+				const struct digests *before, const struct digests *after)
+{
+	int errnum;
+
+	hawk_output_printf(
+		output, "%s: %s, a core of %s\n%s words of memory are kept, %s are gone\n\n", name,
+		hawk_quantity_bytes(bytes).text, hawk_quantity_bytes(result->bytes).text,
+		hawk_quantity_count(result->words_kept).text,
+		hawk_quantity_count(result->words_zeroed).text);
+	for (size_t i = 0; i < COMPARED; i++) {
+		bool same = before->values[i] == after->values[i];
+
+		hawk_output_printf(output, "%-8s %-7s  %016" PRIx64, compared[i]->name,
+				   same ? "same" : "differs", before->values[i]);
+		if (!same)
+			hawk_output_printf(output, " %016" PRIx64, after->values[i]);
+		hawk_output_puts(output, "\n");
+	}
+	hawk_output_flush(output);
+	errnum = output->errnum;
+	output->errnum = 0; // it is told here
+	return errnum ? hawk_error_os(errnum, "cannot write", "what was done") : NULL;
+}
+
+/* Gives the file its name; or standard output what is in it, and standard error the words. The
+ * words come first: the file is there only if they could be said. */
+static struct hawk_error *publish(struct hawk_session *session, struct hawk_file_sink *sink,
+				  const struct hawk_redact_result *result, uint64_t bytes,
+				  const struct digests *before, const struct digests *after)
+{
+	CLEANUP(free_ptr) struct hawk_output *errors = NULL;
+	struct hawk_error *err;
+
+	if (!goes_to_stdout(session->settings)) {
+		err = print(session->output, session->settings->copy, result, bytes, before, after);
+		return err ? err : hawk_file_sink_commit(sink);
+	}
+	err = hawk_file_sink_copy(sink, STDOUT_FILENO, "standard output");
+	if (!err)
+		err = make_output(STDERR_FILENO, &errors);
+	return err ? err : print(errors, "standard output", result, bytes, before, after);
+}
+
+static struct hawk_error *redact(struct hawk_session *session, struct hawk_file_sink *sink)
+{
+	const struct hawk_settings *settings = session->settings;
+	struct digests before, after;
+	struct hawk_redact_result result;
+	uint64_t bytes;
+	struct hawk_error *err = digest_all(session, settings, &before);
+
+	if (!err)
+		err = write_core(session, sink, &result);
+	if (!err)
+		err = hawk_file_sink_finish(sink, &bytes);
+	hawk_session_drop_heap(session);
+	if (!err)
+		err = digest_written(hawk_file_sink_temporary(sink), session->source, settings,
+				     &after);
+	if (err)
+		return err;
+	err = publish(session, sink, &result, bytes, &before, &after);
+	if (!err && !are_same(&before, &after))
+		session->code = HAWK_EXIT_PARTIAL;
+	return err;
+}
+
+static struct hawk_error *answer(struct hawk_session *session)
+{
+	const char *folder = getenv("TMPDIR");
+	bool to_stdout = goes_to_stdout(session->settings);
+	struct hawk_file_sink_settings settings = {
+		.path = to_stdout ? NULL : session->settings->copy,
+		.folder = folder && *folder ? folder : "/var/tmp",
+		.compress = HAWK_HAVE_ZSTD,
+		.force = session->settings->replace,
+	};
+	struct hawk_file_sink *sink = NULL;
+	struct hawk_error *err;
+
+	if (hawk_target_process(session->target)->table_file)
+		return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
+					 "%s: is a table file and no core: it holds no data",
+					 session->source);
+	/* A full disk and a closed pipe are errors to be told, not ends. */
+	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	err = hawk_file_sink_create(&settings, &sink);
+	if (!err)
+		err = redact(session, sink);
+	hawk_file_sink_destroy(sink);
+	return err;
+}
+
+static const struct hawk_option options[] = {
+	{"output", 'o', HAWK_OPTION_STRING, HAWK_AT(copy), "FILE",
+	 "write the core to FILE, compressed if its name ends in .zst; - is standard output"},
+	{"force", '\0', HAWK_OPTION_FLAG, HAWK_AT(replace), NULL, "replace FILE if it exists"},
+	{0},
+};
+
+const struct hawk_verb hawk_verb_redact = {
+	.name = "redact",
+	.arguments = "-o FILE [options] CORE",
+	.summary = "a copy of a core without its data, for a bug report",
+	.details =
+		"Writes a core in which pointers, block headers and the trace table are what they "
+		"were, and all other words of memory, vector registers, arguments and environment "
+		"are zero. gdb shows the same backtraces, and the other commands give the same "
+		"answers. Compares reports of both files at the end. Paths, names of functions, "
+		"scopes and types stay.",
+	.options = {options, hawk_target_options, hawk_common_options},
+	.exit_codes = "Exit codes: 0 ok, 2 usage, 3 not readable or not writable, 4 the core is "
+		      "incomplete, or the copy answers differently.",
+	.needs = "one core file",
+	.findings = HAWK_FINDINGS_NOWHERE,
+	.check = check,
+	.answer = answer,
+};

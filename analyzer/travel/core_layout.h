@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Where things lie in a core file, and the block in front of the redacted one: ELF header, program
+ * headers, and the note that says what it is. Internal to travel/.
+ *
+ *     original:  | ELF header | program headers | notes | memory ... |
+ *     redacted:  | ELF header | program headers, one more | our note | 0 ... 0 | notes | memory ...
+ * |
+ *                |<------------------- shift ----------------------->|<---- the original's size
+ * --->|
+ *
+ * Where the list of program headers is cut off nothing can be added to it: there is no block in
+ * front and no note, and headers stay in place.
+ */
+#ifndef HAWK_ANALYZER_TRAVEL_CORE_LAYOUT_H
+#define HAWK_ANALYZER_TRAVEL_CORE_LAYOUT_H
+
+#include <elf.h>
+
+#include "hawk/target/target.h"
+
+enum hawk_region_kind {
+	HAWK_REGION_MEMORY,
+	HAWK_REGION_NOTES,
+	HAWK_REGION_HEADERS, /**< kept as they are */
+};
+
+/** A range of the original file; what lies in none is left out. */
+struct hawk_region {
+	uint64_t start, end;
+	enum hawk_region_kind kind;
+	const struct hawk_mapping *mapping; /**< of memory */
+	size_t alignment;                   /**< of notes */
+};
+
+struct hawk_core_layout {
+	const uint8_t *bytes;
+	size_t size;
+	uint8_t *front; /**< the block in front; NULL if there is none */
+	size_t front_bytes;
+	struct hawk_region *regions; /**< sorted by start; of a damaged core they may overlap */
+	size_t count;
+};
+
+/** `ret` starts as zeros and is to be deinitialized, also after an error. */
+struct hawk_error *hawk_core_layout_make(const struct hawk_target *target,
+					 struct hawk_core_layout *ret);
+
+/** Returns the first headers that end above `offset`, or NULL. */
+const struct hawk_region *hawk_core_layout_headers(const struct hawk_core_layout *layout,
+						   uint64_t offset);
+void hawk_core_layout_deinit(struct hawk_core_layout *layout);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Copies a core region by region, each redacted in its way.
+ *
+ * A page that would be zero, and was not, gets one word of ones: it would count as never used
+ * otherwise, and no longer as memory of the process.
+ */
+#include "hawk/travel/redact.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core_layout.h"
+#include "hawk/base/cleanup.h"
+#include "hawk/base/progress.h"
+#include "redact_notes.h"
+
+enum {
+	WORD = 8,
+	PAGE_BYTES = HAWK_REDACT_PAGE_BYTES,
+	WINDOW_BYTES = 1 << 20,
+};
+
+struct writer {
+	struct hawk_redactor redactor;
+	struct hawk_core_layout layout;
+	struct hawk_file_sink *sink;
+	uint64_t at;   /**< of the original file: written up to here */
+	uint8_t *from; /**< WINDOW_BYTES and a granule, of the original */
+	uint8_t *to;   /**< the same, redacted */
+};
+
+static bool is_zero(const uint8_t *bytes, size_t size)
+{
+	return !bytes[0] && !memcmp(bytes, bytes + 1, size - 1);
+}
+
+/* Puts ones where the last word that was not zero lies in the `size` bytes at `address`. */
+static void mark(uint64_t address, const uint8_t *from, size_t size, uint8_t *to)
+{
+	size_t at = size - 1, start, end;
+
+	while (!from[at])
+		at--;
+	start = address % WORD + at < WORD ? 0 : at - (address + at) % WORD;
+	end = at + (WORD - (address + at) % WORD);
+	memset(to + start, 0xff, (end < size ? end : size) - start);
+}
+
+static void mark_pages(uint64_t address, const uint8_t *from, size_t size, uint8_t *to)
+{
+	size_t part;
+
+	for (size_t done = 0; done < size; done += part) {
+		part = PAGE_BYTES - (address + done) % PAGE_BYTES;
+		if (part > size - done)
+			part = size - done;
+		if (is_zero(to + done, part) && !is_zero(from + done, part))
+			mark(address + done, from + done, part, to + done);
+	}
+}
+
+/* Memory that is looked at for how much of it was ever written. */
+static bool counts_pages(const struct hawk_mapping *mapping)
+{
+	return mapping->flags & HAWK_MAPPING_WRITE || !mapping->path || !mapping->path[0];
+}
+
+/* At most WINDOW_BYTES. */
+static struct hawk_error *write_window(struct writer *writer, const struct hawk_mapping *mapping,
+				       uint64_t address, size_t size)
+{
+	size_t lead = address % HAWK_GRANULE_BYTES;
+	size_t whole = (lead + size + HAWK_GRANULE_BYTES - 1) & -(size_t)HAWK_GRANULE_BYTES;
+
+	memset(writer->from, 0, lead);
+	memcpy(writer->from + lead,
+	       writer->layout.bytes + mapping->core_offset + (address - mapping->start), size);
+	memset(writer->from + lead + size, 0, whole - lead - size);
+	hawk_redactor_apply(&writer->redactor, address - lead, writer->from, whole, writer->to);
+	if (counts_pages(mapping))
+		mark_pages(address, writer->from + lead, size, writer->to + lead);
+	return hawk_file_sink_write(writer->sink, writer->to + lead, size);
+}
+
+static struct hawk_error *write_data(struct writer *writer, const struct hawk_mapping *mapping,
+				     uint64_t start, uint64_t end)
+{
+	struct hawk_error *err = NULL;
+	uint64_t step;
+
+	for (; start < end && !err; start += step) {
+		step = WINDOW_BYTES - start % PAGE_BYTES;
+		if (step > end - start)
+			step = end - start;
+		err = write_window(writer, mapping, start, (size_t)step);
+		hawk_progress_add(step);
+	}
+	return err;
+}
+
+/* Holes stay holes: the same bytes count as looked at afterwards. */
+static struct hawk_error *write_memory(struct writer *writer, const struct hawk_mapping *mapping,
+				       uint64_t start, uint64_t end)
+{
+	struct hawk_error *err = NULL;
+	uint64_t data, data_end;
+
+	while (start < end && !err &&
+	       hawk_target_next_data(writer->redactor.target, start, end, &data, &data_end)) {
+		err = hawk_file_sink_skip(writer->sink, data - start);
+		if (!err)
+			err = write_data(writer, mapping, data, data_end);
+		start = data_end;
+	}
+	return err ? err : hawk_file_sink_skip(writer->sink, end - start);
+}
+
+/* [start, end) of the file. */
+static struct hawk_error *write_notes(struct writer *writer, const struct hawk_region *region,
+				      uint64_t start, uint64_t end)
+{
+	size_t size = (size_t)(region->end - region->start);
+	CLEANUP(free_ptr) uint8_t *notes = malloc(size);
+
+	if (!notes)
+		return &hawk_enomem;
+	hawk_redact_notes(&writer->redactor, writer->layout.bytes + region->start, size,
+			  region->alignment, notes);
+	return hawk_file_sink_write(writer->sink, notes + (start - region->start),
+				    (size_t)(end - start));
+}
+
+/* [start, end) of the file, which lie in the region. */
+static struct hawk_error *write_region(struct writer *writer, const struct hawk_region *region,
+				       uint64_t start, uint64_t end)
+{
+	const struct hawk_mapping *mapping = region->mapping;
+
+	switch (region->kind) {
+	case HAWK_REGION_MEMORY:
+		return write_memory(writer, mapping, mapping->start + (start - region->start),
+				    mapping->start + (end - region->start));
+	case HAWK_REGION_NOTES:
+		return write_notes(writer, region, start, end);
+	case HAWK_REGION_HEADERS:
+	default:
+		return hawk_file_sink_write(writer->sink, writer->layout.bytes + start,
+					    (size_t)(end - start));
+	}
+}
+
+/* Writes up to the region, and it: from where others have come to, and up to the next headers,
+ * which have to stay whatever claims them. */
+static struct hawk_error *write_up_to(struct writer *writer, const struct hawk_region *region)
+{
+	struct hawk_error *err = NULL;
+
+	while (!err && writer->at < region->end) {
+		uint64_t start = writer->at > region->start ? writer->at : region->start;
+		const struct hawk_region *headers =
+			hawk_core_layout_headers(&writer->layout, start);
+		uint64_t end =
+			headers && headers->start < region->end ? headers->start : region->end;
+
+		if (headers && headers->start <= start) {
+			region = headers;
+			end = headers->end;
+		}
+		err = hawk_file_sink_skip(writer->sink, start - writer->at);
+		if (!err)
+			err = write_region(writer, region, start, end);
+		writer->at = end;
+	}
+	return err;
+}
+
+/* What several segments claim is written as the first of them. */
+static struct hawk_error *write_regions(struct writer *writer)
+{
+	struct hawk_error *err = NULL;
+
+	for (size_t i = 0; !err && i < writer->layout.count; i++)
+		while (!err && writer->at < writer->layout.regions[i].end)
+			err = write_up_to(writer, &writer->layout.regions[i]);
+	return err ? err : hawk_file_sink_skip(writer->sink, writer->layout.size - writer->at);
+}
+
+static struct hawk_error *write_file(struct writer *writer)
+{
+	struct hawk_core_layout *layout = &writer->layout;
+	struct hawk_progress progress;
+	struct hawk_error *err = NULL;
+
+	if (layout->front)
+		err = hawk_file_sink_write(writer->sink, layout->front, layout->front_bytes);
+	if (err)
+		return err;
+	hawk_progress_begin_bytes(&progress, "writing", layout->size);
+	err = write_regions(writer);
+	hawk_progress_end(&progress);
+	return err;
+}
+
+static struct hawk_error *prepare(struct writer *writer, const struct hawk_graph *graph,
+				  const struct hawk_vtable_oracle *vtables)
+{
+	struct hawk_error *err;
+
+	writer->from = malloc(WINDOW_BYTES + 2 * HAWK_GRANULE_BYTES);
+	writer->to = malloc(WINDOW_BYTES + 2 * HAWK_GRANULE_BYTES);
+	if (!writer->from || !writer->to)
+		return &hawk_enomem;
+	err = hawk_redactor_find_structures(&writer->redactor);
+	if (!err && graph)
+		err = hawk_redactor_find_verdicts(&writer->redactor, graph, vtables);
+	writer->redactor.words_kept = writer->redactor.words_zeroed = 0;
+	return err ? err : hawk_core_layout_make(writer->redactor.target, &writer->layout);
+}
+
+struct hawk_error *hawk_redact_core(const struct hawk_heap *heap, const struct hawk_graph *graph,
+				    const struct hawk_vtable_oracle *vtables,
+				    struct hawk_file_sink *sink, struct hawk_redact_result *ret)
+{
+	struct writer writer = {.sink = sink};
+	struct hawk_error *err;
+
+	hawk_redactor_init(&writer.redactor, heap);
+	err = prepare(&writer, graph, vtables);
+	if (!err)
+		err = write_file(&writer);
+	if (!err)
+		*ret = (struct hawk_redact_result){
+			.bytes = writer.layout.front_bytes + writer.layout.size,
+			.words_kept = writer.redactor.words_kept,
+			.words_zeroed = writer.redactor.words_zeroed,
+		};
+	hawk_core_layout_deinit(&writer.layout);
+	hawk_redactor_deinit(&writer.redactor);
+	free(writer.from);
+	free(writer.to);
+	return err;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * A file that is there whole or not at all: written under another name beside its place, readable
+ * by its owner alone, flushed to the disk, renamed. A name that ends in ".zst" is compressed.
+ */
+#ifndef HAWK_ANALYZER_TRAVEL_FILE_SINK_H
+#define HAWK_ANALYZER_TRAVEL_FILE_SINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hawk/base/error.h"
+
+struct hawk_file_sink;
+
+struct hawk_file_sink_settings {
+	const char *path;   /**< NULL: it gets no name, see hawk_file_sink_copy() */
+	const char *folder; /**< without a path: where it lies meanwhile */
+	bool compress;      /**< without a path */
+	bool force;         /**< it may replace a regular file */
+};
+
+/**
+ * Fails if the file cannot be there: HAWK_ERROR_OS, or HAWK_ERROR_USAGE if `path` exists and is not
+ * to be replaced. The settings must outlive it.
+ */
+struct hawk_error *hawk_file_sink_create(const struct hawk_file_sink_settings *settings,
+					 struct hawk_file_sink **ret);
+
+struct hawk_error *hawk_file_sink_write(struct hawk_file_sink *sink, const void *bytes,
+					size_t size);
+
+/** Writes `size` zeros; a hole, unless compressed. */
+struct hawk_error *hawk_file_sink_skip(struct hawk_file_sink *sink, uint64_t size);
+
+/** Writes out everything, to the disk. The file can be read by its temporary name. */
+struct hawk_error *hawk_file_sink_finish(struct hawk_file_sink *sink, uint64_t *bytes);
+const char *hawk_file_sink_temporary(const struct hawk_file_sink *sink);
+
+/** After finish: gives it its name. */
+struct hawk_error *hawk_file_sink_commit(struct hawk_file_sink *sink);
+
+/** After finish: copies it to `fd`, which `name` calls in errors. */
+struct hawk_error *hawk_file_sink_copy(struct hawk_file_sink *sink, int fd, const char *name);
+
+/** Accepts NULL. Deletes what was not committed. */
+void hawk_file_sink_destroy(struct hawk_file_sink *sink);
+
+#endif

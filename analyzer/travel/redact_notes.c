@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Notes by type. Their sizes stay, so that nothing behind them moves.
+ */
+#include "redact_notes.h"
+
+#include <elf.h>
+#include <string.h>
+
+#include "hawk/base/cursor.h"
+
+enum {
+	NT_GDB_TDESC_NOTE = 0xff000000,
+	NT_X86_XSAVE_LAYOUT_NOTE = 0x205,
+
+	/* struct elf_prstatus of x86_64 */
+	PRSTATUS_TIMES = 48,
+	PRSTATUS_REGISTERS = 112,
+	PRSTATUS_REGISTERS_END = PRSTATUS_REGISTERS + 8 * HAWK_REGISTER_COUNT,
+
+	/* struct elf_prpsinfo of x86_64 */
+	PRPSINFO_ARGUMENTS = 56,
+
+	/* siginfo_t of x86_64: signal, error, code, and an address or who sent it */
+	SIGINFO_KEPT = 24,
+
+	/* Of the XSAVE area: which components there are; gdb reads them. */
+	XSAVE_MASK = 464,
+	XSAVE_MASK_END = 472,
+	XSAVE_HEADER = 512,
+	XSAVE_HEADER_END = 576,
+};
+
+static void copy(uint8_t *to, const uint8_t *from, size_t start, size_t end, size_t size)
+{
+	if (end > size)
+		end = size;
+	if (start < end)
+		memcpy(to + start, from + start, end - start);
+}
+
+/* Words of [start, end) that are addresses. */
+static void copy_pointers(struct hawk_redactor *redactor, uint8_t *to, const uint8_t *from,
+			  size_t start, size_t end)
+{
+	uint64_t word;
+
+	for (; start + sizeof(word) <= end; start += sizeof(word)) {
+		memcpy(&word, from + start, sizeof(word));
+		if (hawk_redactor_is_pointer(redactor, word))
+			memcpy(to + start, &word, sizeof(word));
+	}
+}
+
+/* What they hold is where the thread is, and no data. */
+static bool is_place(unsigned number)
+{
+	switch (number) {
+	case HAWK_ORIG_RAX:
+	case HAWK_RIP:
+	case HAWK_CS:
+	case HAWK_EFLAGS:
+	case HAWK_RSP:
+	case HAWK_SS:
+	case HAWK_FS_BASE:
+	case HAWK_GS_BASE:
+	case HAWK_DS:
+	case HAWK_ES:
+	case HAWK_FS:
+	case HAWK_GS:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void copy_status(struct hawk_redactor *redactor, uint8_t *to, const uint8_t *from,
+			size_t size)
+{
+	copy(to, from, 0, PRSTATUS_TIMES, size);
+	copy_pointers(redactor, to, from, PRSTATUS_REGISTERS,
+		      size < PRSTATUS_REGISTERS_END ? size : PRSTATUS_REGISTERS_END);
+	for (unsigned i = 0; i < HAWK_REGISTER_COUNT; i++)
+		if (is_place(i))
+			copy(to, from, PRSTATUS_REGISTERS + 8 * i, PRSTATUS_REGISTERS + 8 * i + 8,
+			     size);
+	copy(to, from, PRSTATUS_REGISTERS_END, size, size);
+}
+
+static void copy_vectors(struct hawk_redactor *redactor, uint8_t *to, const uint8_t *from,
+			 size_t size)
+{
+	copy_pointers(redactor, to, from, 0, size);
+	copy(to, from, XSAVE_MASK, XSAVE_MASK_END, size);
+	copy(to, from, XSAVE_HEADER, XSAVE_HEADER_END, size);
+}
+
+/** The note whose descriptor is looked at. */
+struct note {
+	const char *owner;
+	uint32_t type;
+	size_t size;
+};
+
+static void copy_core_note(struct hawk_redactor *redactor, const struct note *note, uint8_t *to,
+			   const uint8_t *from)
+{
+	switch (note->type) {
+	case NT_PRSTATUS:
+		copy_status(redactor, to, from, note->size);
+		break;
+	case NT_PRPSINFO:
+		copy(to, from, 0, PRPSINFO_ARGUMENTS, note->size);
+		break;
+	case NT_SIGINFO:
+		copy(to, from, 0, SIGINFO_KEPT, note->size);
+		break;
+	case NT_FPREGSET:
+		copy_vectors(redactor, to, from, note->size);
+		break;
+	case NT_AUXV:
+	case NT_FILE:
+		copy(to, from, 0, note->size, note->size);
+		break;
+	default:
+		break;
+	}
+}
+
+static void copy_note(struct hawk_redactor *redactor, const struct note *note, uint8_t *to,
+		      const uint8_t *from)
+{
+	if (!strcmp(note->owner, "CORE"))
+		copy_core_note(redactor, note, to, from);
+	else if (!strcmp(note->owner, "LINUX") && note->type == NT_X86_XSTATE)
+		copy_vectors(redactor, to, from, note->size);
+	else if ((!strcmp(note->owner, "LINUX") && note->type == NT_X86_XSAVE_LAYOUT_NOTE) ||
+		 (!strcmp(note->owner, "GDB") && note->type == (uint32_t)NT_GDB_TDESC_NOTE))
+		copy(to, from, 0, note->size, note->size);
+}
+
+void hawk_redact_notes(struct hawk_redactor *redactor, const uint8_t *from, size_t size,
+		       size_t alignment, uint8_t *to)
+{
+	struct hawk_cursor cursor = hawk_cursor_over(from, size);
+
+	memset(to, 0, size);
+	while (hawk_cursor_left(&cursor) >= sizeof(Elf64_Nhdr)) {
+		size_t start = cursor.at;
+		uint32_t owner_bytes = hawk_cursor_u32(&cursor);
+		uint32_t bytes = hawk_cursor_u32(&cursor);
+		struct note note = {.type = hawk_cursor_u32(&cursor)};
+
+		note.owner = hawk_cursor_bytes(&cursor, owner_bytes);
+		hawk_cursor_align(&cursor, alignment);
+		if (cursor.failed)
+			return;
+		if (!note.owner || !owner_bytes || note.owner[owner_bytes - 1])
+			note.owner = "";
+		memcpy(to + start, from + start, cursor.at - start);
+		note.size = bytes < hawk_cursor_left(&cursor) ? bytes : hawk_cursor_left(&cursor);
+		copy_note(redactor, &note, to + cursor.at, from + cursor.at);
+		hawk_cursor_skip(&cursor, note.size);
+		if (hawk_cursor_left(&cursor) >= alignment)
+			hawk_cursor_align(&cursor, alignment);
+	}
+}

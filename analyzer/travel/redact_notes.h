@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The notes of a core without what the process was given and what it computed. Internal to travel/.
+ */
+#ifndef HAWK_ANALYZER_TRAVEL_REDACT_NOTES_H
+#define HAWK_ANALYZER_TRAVEL_REDACT_NOTES_H
+
+#include "redactor.h"
+
+/**
+ * Copies the notes of one PT_NOTE, `alignment` 4 or 8, to `to`, which is as large. Kept: signals
+ * and ids of threads and process, addresses in registers, the auxiliary vector, the list of mapped
+ * files. Zero: other registers, arguments, times, values sent with signals, notes that are not
+ * known.
+ */
+void hawk_redact_notes(struct hawk_redactor *redactor, const uint8_t *from, size_t size,
+		       size_t alignment, uint8_t *to);
+
+#endif
