@@ -15,10 +15,10 @@ import subprocess
 from support import hawk
 
 NEEDED = {"libdw-dev", "libelf-dev", "libxxhash-dev", "liblzma-dev", "zlib1g-dev", "libsqlite3-dev",
-          "libedit-dev"}
+          "libedit-dev", "libprotobuf-c-dev", "protobuf-c-compiler"}
 LEFT_OUT = {"libzstd-dev": "cores compressed with zstd", "liblz4-dev": "cores compressed with lz4",
             "libcmocka-dev": "unit tests", "scdoc": "manual pages"}
-COMMANDS = ["as", "ar", "c++", "cc", "g++", "gcc", "ld", "ninja", "nm", "objcopy", "objdump", "pkg-config",
+COMMANDS = ["as", "ar", "c++", "cc", "g++", "gcc", "ld", "ninja", "nm", "objcopy", "objdump", "pkg-config", "protoc-c",
             "ranlib", "readelf", "scdoc", "strip", "uname"]
 
 
@@ -55,7 +55,7 @@ def configure(build, *arguments, hidden=()):
     for name in ("CC", "CXX", "CMAKE_GENERATOR", "CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER"):
         environment.pop(name, None)
     return subprocess.run(
-        [cmake, "-S", hawk.SOURCE, "-B", build, "-G", "Ninja", "-U", "__pkg_config_checked*", "-U", "HAWK_IBERTY*",
+        [cmake, "-S", hawk.SOURCE, "-B", build, "-G", "Ninja", "-U", "__pkg_config_checked*", "-U", "HAWK_IBERTY*", "-U", "HAWK_PROTOC_C",
          "-D", "CMAKE_IGNORE_PATH=" + ";".join(ignored), *arguments],
         env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
 
