@@ -4,7 +4,7 @@
  * hawk-core merge-paths: why a site's blocks are alive.
  */
 #include "hawk/base/cleanup.h"
-#include "session.h"
+#include "profile.h"
 #include "hawk/analysis/site_tree.h"
 
 static void print_text(struct hawk_session *session, const struct hawk_tree_roots *groups,
@@ -31,10 +31,8 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 	struct hawk_error *err;
 	struct hawk_json json;
 
-	if (session->settings->folded) {
-		hawk_report_tree_folded(report, groups, tree, session->output);
-		return NULL;
-	}
+	if (session->settings->folded)
+		return hawk_session_put_folded(session, groups, tree);
 	if (!in_json && !session->heap.knows) {
 		hawk_report_put_unknown(session->target, &session->screen, "Paths",
 					"see why blocks are alive");

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "hawk/base/cleanup.h"
+#include "hawk/export/export.h"
 #include "leaks.h"
 
 static const char *const whats[] = {
@@ -178,6 +179,24 @@ static struct hawk_error *profile_tree(struct hawk_session *session, struct hawk
 					   columns[paths], ret);
 	hawk_site_tree_deinit(&tree);
 	hawk_tree_roots_deinit(&groups);
+	return err;
+}
+
+struct hawk_error *hawk_session_put_folded(struct hawk_session *session,
+					   const struct hawk_tree_roots *groups,
+					   const struct hawk_site_tree *tree)
+{
+	static const char *const columns[] = {"objects", "space"};
+	struct hawk_profile *profile;
+	struct hawk_error *err = hawk_profile_of_tree(&session->graph, session->symbols, groups,
+						      tree, columns, &profile);
+
+	if (err)
+		return err;
+	err = hawk_export_folded(
+		&(struct hawk_export){.profile = profile, .column = profile->shown_column},
+		session->output);
+	hawk_profile_destroy(profile);
 	return err;
 }
 

@@ -41,6 +41,11 @@ void hawk_profiled_deinit(struct hawk_profiled *profiled);
 struct hawk_error *hawk_profile_open(const struct hawk_settings *settings, const char *core,
 				     struct hawk_findings *findings, struct hawk_profiled *ret);
 
+/** Writes `tree` as folded stacks. */
+struct hawk_error *hawk_session_put_folded(struct hawk_session *session,
+					   const struct hawk_tree_roots *groups,
+					   const struct hawk_site_tree *tree);
+
 /** HAWK_ERROR_USAGE for bad filters. */
 struct hawk_error *hawk_check_profile(const struct hawk_settings *settings);
 

@@ -7,7 +7,7 @@
 
 #include "hawk/analysis/selection.h"
 #include "hawk/base/cleanup.h"
-#include "session.h"
+#include "profile.h"
 #include "hawk/analysis/site_freed.h"
 #include "hawk/analysis/site_tree.h"
 
@@ -77,10 +77,8 @@ static struct hawk_error *print_tree(struct hawk_session *session,
 	struct hawk_tree_rows rows;
 	struct hawk_error *err;
 
-	if (!json && session->settings->folded) {
-		hawk_report_tree_folded(&session->report, groups, tree, session->output);
-		return NULL;
-	}
+	if (!json && session->settings->folded)
+		return hawk_session_put_folded(session, groups, tree);
 	err = hawk_site_tree_show(tree, &view, &rows);
 	if (!err && json) {
 		hawk_report_json_chosen(&session->report, json);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Trees "root; site; site ...": as indented text with the small branches left out, as folded stacks
- * for flame graphs, as JSON.
+ * Trees "root; site; site ...": as indented text with the small branches left out, as JSON.
  *
  * Trees are as deep as HAWK_SITE_TREE_DEPTH, so recursion has a limit.
  */
@@ -83,23 +82,6 @@ static void append_name(const struct writer *writer, const struct hawk_site_tree
 		hawk_text_puts(text, hawk_site_tree_special_name(
 					     node->kind, hawk_leaks_doubt(writer->report->graph)));
 	}
-}
-
-/** For folded stacks, whose frames are parted by ';': without a place, names without ';'. */
-static void append_folded(const struct writer *writer, const struct hawk_site_tree_node *node,
-			  struct hawk_text *text)
-{
-	char instead = node->kind == HAWK_TREE_LOST ? ',' : ':';
-	size_t start = text->size;
-
-	if (node->kind == HAWK_TREE_SITE)
-		hawk_site_name_append_folded(text,
-					     hawk_site_name(writer->report->names, node->key));
-	else
-		append_name(writer, node, SIZE_MAX, text);
-	for (size_t i = start; i < text->size; i++)
-		if (text->bytes[i] == ';')
-			text->bytes[i] = instead;
 }
 
 /** What stands before names. */
@@ -207,37 +189,6 @@ void hawk_report_tree(const struct hawk_pointer_report *report,
 	hawk_screen_faint(screen, "%10s %s%7s %*s  %s\n", "size", tree->both ? "start only " : "",
 			  "share", writer.blocks_width, "blocks", "held by");
 	hawk_report_put_rows(report, screen, put_rows, &writer);
-}
-
-static void put_folded(const struct writer *writer, uint32_t number, struct hawk_text *path)
-{
-	const struct hawk_site_tree_node *node = &writer->tree->nodes[number];
-	size_t size = path->size;
-
-	if (number) {
-		hawk_text_puts(path, path->size ? ";" : "");
-		append_folded(writer, node, path);
-	}
-	if (path->bytes && node->flat_bytes)
-		hawk_output_printf(writer->output, "%s %llu\n", path->bytes,
-				   (unsigned long long)node->flat_bytes);
-	for (uint32_t child = node->first_child; child;
-	     child = writer->tree->nodes[child].next_sibling)
-		put_folded(writer, child, path);
-	if (path->bytes) {
-		path->size = size;
-		path->bytes[size] = '\0';
-	}
-}
-
-void hawk_report_tree_folded(const struct hawk_pointer_report *report,
-			     const struct hawk_tree_roots *groups,
-			     const struct hawk_site_tree *tree, struct hawk_output *output)
-{
-	CLEANUP(text) struct hawk_text path = {0};
-	struct writer writer = {.report = report, .groups = groups, .tree = tree, .output = output};
-
-	put_folded(&writer, 0, &path);
 }
 
 static void put_json_sums(struct hawk_json *json, uint64_t flat_objects, uint64_t flat_bytes,

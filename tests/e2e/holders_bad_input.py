@@ -80,7 +80,7 @@ def check_nothing_lost(path, what, key, *ways):
         hawk.expect(names and "missing" in names[0], f"{what}: {verb} calls something {names}")
         hawk.expect(key in [item["key"] for item in found["missing"]], f"{what}: {verb} says why")
     folded = run(path, ["merge-paths", "--folded"]).stdout
-    hawk.expect(re.search(r"^\(no root found, some memory is missing\)[; ]", folded, re.M),
+    hawk.expect(re.search(r"^\(no root found: some memory is missing\)[; ]", folded, re.M),
                 f"{what}: one frame for what no root leads to: {folded[:200]}")
     for address, kind in ways:
         found = document(path, ["path"], hex(address))["addresses"][0]

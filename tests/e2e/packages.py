@@ -55,7 +55,8 @@ def configure(build, *arguments, hidden=()):
     for name in ("CC", "CXX", "CMAKE_GENERATOR", "CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER"):
         environment.pop(name, None)
     return subprocess.run(
-        [cmake, "-S", hawk.SOURCE, "-B", build, "-G", "Ninja", "-U", "__pkg_config_checked*", "-U", "HAWK_IBERTY*", "-U", "HAWK_PROTOC_C",
+        [cmake, "-S", hawk.SOURCE, "-B", build, "-G", "Ninja", "-U", "__pkg_config_checked*", "-U", "HAWK_IBERTY*",
+         "-U", "HAWK_PROTOC_C",
          "-D", "CMAKE_IGNORE_PATH=" + ";".join(ignored), *arguments],
         env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
 

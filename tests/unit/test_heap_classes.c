@@ -225,10 +225,6 @@ static void print_tree(struct class_world *world, const struct hawk_tree_roots *
 	hawk_report_tree(&world->report, groups, &rows, &world->screen);
 	class_world_end(world);
 	class_world_expect(world, "Order");
-	hawk_report_tree_folded(&world->report, groups, tree, class_world_begin(world, false));
-	class_world_end(world);
-	class_world_expect(world, ";Order;shop::Line ");
-	class_world_expect(world, ";Order;(class unknown) ");
 	class_world_begin_json(world, &json);
 	hawk_report_tree_json(&world->report, groups, &rows, &json);
 	class_world_end_json(world, &json);

@@ -121,14 +121,11 @@ struct hawk_error *hawk_report_paths_json(const struct hawk_pointer_report *repo
 struct hawk_tree_view hawk_report_tree_view(const struct hawk_pointer_report *report,
 					    const struct hawk_screen *screen, bool roots);
 
-/** A tree of sites below roots, as text, as folded stacks, as JSON ("tree"). With tree->both, nodes
- * also have sums by start pointers, except in folded stacks. */
+/** A tree of sites below roots, as text, as JSON ("tree"). With tree->both, nodes also have sums by
+ * start pointers. */
 void hawk_report_tree(const struct hawk_pointer_report *report,
 		      const struct hawk_tree_roots *groups, const struct hawk_tree_rows *rows,
 		      const struct hawk_screen *screen);
-void hawk_report_tree_folded(const struct hawk_pointer_report *report,
-			     const struct hawk_tree_roots *groups,
-			     const struct hawk_site_tree *tree, struct hawk_output *output);
 void hawk_report_tree_json(const struct hawk_pointer_report *report,
 			   const struct hawk_tree_roots *groups, const struct hawk_tree_rows *rows,
 			   struct hawk_json *json);
