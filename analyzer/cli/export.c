@@ -17,6 +17,7 @@ static struct hawk_error *(*const writers[])(const struct hawk_export *, struct 
 	hawk_export_pprof,
 	hawk_export_folded,
 	hawk_export_speedscope,
+	hawk_export_dhat,
 };
 
 static struct hawk_site_filter filter_of(const struct hawk_settings *settings)
@@ -106,9 +107,12 @@ static struct hawk_error *answer(struct hawk_session *session)
 	struct hawk_export export = {
 		.profile = profile,
 		.process = hawk_target_process(session->target),
+		.heap = &session->heap,
+		.findings = &session->findings,
 		.source = session->source,
 		.end_ns = end_time(session->target),
 		.life_ns = session->heap.life.end_units * HAWK_BIRTH_UNIT_NS,
+		.filtered = is_filtered(session->settings),
 	};
 
 	if (err)
@@ -123,7 +127,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 static const struct hawk_option options[] = {
 	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
 	 "read a running or stopped process instead of a core"},
-	{"format", 'F', HAWK_OPTION_CHOICE, HAWK_AT(format), "pprof|folded|speedscope",
+	{"format", 'F', HAWK_OPTION_CHOICE, HAWK_AT(format), "pprof|folded|speedscope|dhat",
 	 "what to write"},
 	{"what", 'w', HAWK_OPTION_CHOICE, HAWK_AT(what), "live|total|lost",
 	 "live blocks; all that was allocated since the start; what leaked"},
@@ -143,7 +147,7 @@ const struct hawk_verb hawk_verb_export = {
 	.arguments = "--format F [options] CORE | TABLE | --pid PID",
 	.summary = "the answer as a file for other viewers",
 	.details = "Writes who owns the memory, by stack, in a format that other tools read.",
-	.options = {options, hawk_target_options, hawk_common_options},
+	.options = {options, hawk_target_options, hawk_output_options, hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file, or --pid",
 	.live = true,
