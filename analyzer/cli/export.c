@@ -14,10 +14,8 @@ enum what { WHAT_LIVE = 1, WHAT_TOTAL, WHAT_LOST };
 
 /** In the order of --format's words. */
 static struct hawk_error *(*const writers[])(const struct hawk_export *, struct hawk_output *) = {
-	hawk_export_pprof,
-	hawk_export_folded,
-	hawk_export_speedscope,
-	hawk_export_dhat,
+	hawk_export_pprof, hawk_export_folded, hawk_export_speedscope,
+	hawk_export_dhat,  hawk_export_massif,
 };
 
 static struct hawk_site_filter filter_of(const struct hawk_settings *settings)
@@ -127,7 +125,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 static const struct hawk_option options[] = {
 	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
 	 "read a running or stopped process instead of a core"},
-	{"format", 'F', HAWK_OPTION_CHOICE, HAWK_AT(format), "pprof|folded|speedscope|dhat",
+	{"format", 'F', HAWK_OPTION_CHOICE, HAWK_AT(format), "pprof|folded|speedscope|dhat|massif",
 	 "what to write"},
 	{"what", 'w', HAWK_OPTION_CHOICE, HAWK_AT(what), "live|total|lost",
 	 "live blocks; all that was allocated since the start; what leaked"},

@@ -36,4 +36,7 @@ struct hawk_error *hawk_export_speedscope(const struct hawk_export *export,
 /** DHAT's JSON, version 2, for dh_view.html. */
 struct hawk_error *hawk_export_dhat(const struct hawk_export *export, struct hawk_output *output);
 
+/** Massif's text, for ms_print. Values that are not above 0 are left out. */
+struct hawk_error *hawk_export_massif(const struct hawk_export *export, struct hawk_output *output);
+
 #endif
