@@ -12,10 +12,19 @@
 
 enum what { WHAT_LIVE = 1, WHAT_TOTAL, WHAT_LOST };
 
+struct format {
+	struct hawk_error *(*write)(const struct hawk_export *, struct hawk_output *);
+	const char *binary; /**< name of what is not for a terminal; NULL = text */
+};
+
 /** In the order of --format's words. */
-static struct hawk_error *(*const writers[])(const struct hawk_export *, struct hawk_output *) = {
-	hawk_export_pprof, hawk_export_folded, hawk_export_speedscope,
-	hawk_export_dhat,  hawk_export_massif,
+static const struct format formats[] = {
+	{hawk_export_pprof, "a pprof profile"},
+	{hawk_export_folded, NULL},
+	{hawk_export_speedscope, NULL},
+	{hawk_export_dhat, NULL},
+	{hawk_export_massif, NULL},
+	{hawk_export_heaptrack, NULL},
 };
 
 static struct hawk_site_filter filter_of(const struct hawk_settings *settings)
@@ -98,11 +107,30 @@ static uint64_t end_time(const struct hawk_target *target)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+/** pprof's readers want gzip; without zlib they also take it as it is. */
+static struct hawk_error *write_profile(struct hawk_session *session,
+					const struct hawk_export *export)
+{
+	const struct format *format = &formats[session->settings->format - 1];
+
+	if (format->binary)
+		hawk_error_destroy(hawk_output_gzip(session->output));
+	return format->write(export, session->output);
+}
+
 static struct hawk_error *answer(struct hawk_session *session)
 {
+	const char *binary = formats[session->settings->format - 1].binary;
+	struct hawk_error *err =
+		binary ? hawk_output_refuse_terminal(session->output, binary) : NULL;
 	struct hawk_profile *profile = NULL;
-	struct hawk_error *err = make_profile(session, &profile);
-	struct hawk_export export = {
+	struct hawk_export export;
+
+	if (!err)
+		err = make_profile(session, &profile);
+	if (err)
+		return err;
+	export = (struct hawk_export){
 		.profile = profile,
 		.process = hawk_target_process(session->target),
 		.heap = &session->heap,
@@ -110,13 +138,10 @@ static struct hawk_error *answer(struct hawk_session *session)
 		.source = session->source,
 		.end_ns = end_time(session->target),
 		.life_ns = session->heap.life.end_units * HAWK_BIRTH_UNIT_NS,
+		.column = column_of(session->settings, profile),
 		.filtered = is_filtered(session->settings),
 	};
-
-	if (err)
-		return err;
-	export.column = column_of(session->settings, profile);
-	err = writers[session->settings->format - 1](&export, session->output);
+	err = write_profile(session, &export);
 	hawk_profile_destroy(profile);
 	hawk_session_check(session);
 	return err;
@@ -125,8 +150,8 @@ static struct hawk_error *answer(struct hawk_session *session)
 static const struct hawk_option options[] = {
 	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
 	 "read a running or stopped process instead of a core"},
-	{"format", 'F', HAWK_OPTION_CHOICE, HAWK_AT(format), "pprof|folded|speedscope|dhat|massif",
-	 "what to write"},
+	{"format", 'F', HAWK_OPTION_CHOICE, HAWK_AT(format),
+	 "pprof|folded|speedscope|dhat|massif|heaptrack", "what to write"},
 	{"what", 'w', HAWK_OPTION_CHOICE, HAWK_AT(what), "live|total|lost",
 	 "live blocks; all that was allocated since the start; what leaked"},
 	{"plumbing", '\0', HAWK_OPTION_FLAG, HAWK_AT(plumbing), NULL,

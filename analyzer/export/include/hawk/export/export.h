@@ -39,4 +39,12 @@ struct hawk_error *hawk_export_dhat(const struct hawk_export *export, struct haw
 /** Massif's text, for ms_print. Values that are not above 0 are left out. */
 struct hawk_error *hawk_export_massif(const struct hawk_export *export, struct hawk_output *output);
 
+/** Lines for blocks in heaptrack's data; it has no counts. */
+enum { HAWK_EXPORT_BLOCKS_MAX = 10000000 };
+
+/** heaptrack's data, format 3; needs a heap with blocks, of which all or those of a filter's sites
+ * are live. Blocks beyond HAWK_EXPORT_BLOCKS_MAX are one for each stack, which is a finding. */
+struct hawk_error *hawk_export_heaptrack(const struct hawk_export *export,
+					 struct hawk_output *output);
+
 #endif
