@@ -25,6 +25,7 @@ static const struct format formats[] = {
 	{hawk_export_dhat, NULL},
 	{hawk_export_massif, NULL},
 	{hawk_export_heaptrack, NULL},
+	{hawk_export_ndjson, NULL},
 };
 
 static struct hawk_site_filter filter_of(const struct hawk_settings *settings)
@@ -151,7 +152,7 @@ static const struct hawk_option options[] = {
 	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
 	 "read a running or stopped process instead of a core"},
 	{"format", 'F', HAWK_OPTION_CHOICE, HAWK_AT(format),
-	 "pprof|folded|speedscope|dhat|massif|heaptrack", "what to write"},
+	 "pprof|folded|speedscope|dhat|massif|heaptrack|ndjson", "what to write"},
 	{"what", 'w', HAWK_OPTION_CHOICE, HAWK_AT(what), "live|total|lost",
 	 "live blocks; all that was allocated since the start; what leaked"},
 	{"plumbing", '\0', HAWK_OPTION_FLAG, HAWK_AT(plumbing), NULL,

@@ -47,4 +47,7 @@ enum { HAWK_EXPORT_BLOCKS_MAX = 10000000 };
 struct hawk_error *hawk_export_heaptrack(const struct hawk_export *export,
 					 struct hawk_output *output);
 
+/** A JSON object a line for each sample: docs/schema/row-1.json. */
+struct hawk_error *hawk_export_ndjson(const struct hawk_export *export, struct hawk_output *output);
+
 #endif
