@@ -170,7 +170,10 @@ const struct hawk_verb hawk_verb_export = {
 	.name = "export",
 	.arguments = "--format F [options] CORE | TABLE | --pid PID",
 	.summary = "the answer as a file for other viewers",
-	.details = "Writes who owns the memory, by stack, in a format that other tools read.",
+	.details = "Writes who owns the memory, by stack, in a format that other tools read. "
+		   "pprof: go tool pprof, Perfetto. folded: flame graphs. speedscope: its web "
+		   "page. dhat: Valgrind's dh_view.html. massif: ms_print. heaptrack: its viewer, "
+		   "block by block. ndjson: rows for jq, DuckDB, ClickHouse.",
 	.options = {options, hawk_target_options, hawk_output_options, hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file, or --pid",
