@@ -141,6 +141,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 		.life_ns = session->heap.life.end_units * HAWK_BIRTH_UNIT_NS,
 		.column = column_of(session->settings, profile),
 		.filtered = is_filtered(session->settings),
+		.blocks_max = HAWK_EXPORT_BLOCKS_MAX,
 	};
 	err = write_profile(session, &export);
 	hawk_profile_destroy(profile);

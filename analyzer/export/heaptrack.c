@@ -6,13 +6,12 @@
  * numbers of strings, locations and steps.
  *
  * A block belongs to the sample with its site's id. Blocks are written sorted by site and size;
- * those beyond HAWK_EXPORT_BLOCKS_MAX are one block for each site: sums stay right to the byte.
+ * those beyond hawk_export.blocks_max are one block for each site: sums stay right to the byte.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "hawk/base/cleanup.h"
-#include "hawk/base/quantity.h"
 #include "hawk/base/utf8.h"
 #include "hawk/export/export.h"
 #include "hawk/heap/heap.h"
@@ -169,7 +168,7 @@ static void take_block(struct writer *writer, uint32_t block)
 
 	if (step == NO_STEP)
 		return;
-	if (writer->piece_count < HAWK_EXPORT_BLOCKS_MAX) {
+	if (writer->piece_count < writer->export->blocks_max) {
 		writer->pieces[writer->piece_count++] = (struct piece){bytes, step};
 		return;
 	}
@@ -182,7 +181,8 @@ static void take_block(struct writer *writer, uint32_t block)
 static struct hawk_error *take_blocks(struct writer *writer)
 {
 	const struct hawk_block_index *index = &writer->export->heap->index;
-	size_t most = index->count < HAWK_EXPORT_BLOCKS_MAX ? index->count : HAWK_EXPORT_BLOCKS_MAX;
+	uint32_t blocks_max = writer->export->blocks_max;
+	size_t most = index->count < blocks_max ? index->count : blocks_max;
 
 	writer->pieces = calloc(most + 1, sizeof(*writer->pieces));
 	writer->joined = calloc((size_t)writer->profile->step_count + 1, sizeof(*writer->joined));
@@ -244,12 +244,12 @@ static void put_joined(struct writer *writer)
 			put_blocks(writer, &piece, 1);
 	}
 	if (all->blocks)
-		hawk_findings_add(writer->export->findings, HAWK_FINDING_MISSING, true,
-				  "heaptrack-joined",
-				  "%" PRIu64 " blocks (%" PRIu64 " bytes) beyond the first %d are "
-				  "one block for each stack in heaptrack's file; sums in bytes are "
-				  "right, counts are not",
-				  all->blocks, all->bytes, HAWK_EXPORT_BLOCKS_MAX);
+		hawk_findings_add(
+			writer->export->findings, HAWK_FINDING_MISSING, true, "heaptrack-joined",
+			"%" PRIu64 " blocks (%" PRIu64 " bytes) beyond the first %" PRIu32 " are "
+			"one block for each stack in heaptrack's file; sums in bytes are "
+			"right, counts are not",
+			all->blocks, all->bytes, writer->export->blocks_max);
 }
 
 /** Only a heap's live blocks have sizes of their own. */

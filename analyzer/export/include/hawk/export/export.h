@@ -12,6 +12,9 @@
 #include "hawk/output/output.h"
 #include "hawk/profile/profile.h"
 
+/** A good `blocks_max`: some 50 MB. */
+enum { HAWK_EXPORT_BLOCKS_MAX = 10000000 };
+
 /** What is written. */
 struct hawk_export {
 	const struct hawk_profile *profile;
@@ -22,7 +25,8 @@ struct hawk_export {
 	uint64_t end_ns;                /**< CLOCK_REALTIME of the process's end; 0 = not known */
 	uint64_t life_ns;               /**< from the tracer's start to that; 0 = not known */
 	uint32_t column;                /**< of formats that hold a single one */
-	bool filtered; /**< the profile has some sites of the heap only, on purpose */
+	bool filtered;       /**< the profile has some sites of the heap only, on purpose */
+	uint32_t blocks_max; /**< lines for blocks in heaptrack's data, which has no counts */
 };
 
 struct hawk_error *hawk_export_pprof(const struct hawk_export *export, struct hawk_output *output);
@@ -39,11 +43,8 @@ struct hawk_error *hawk_export_dhat(const struct hawk_export *export, struct haw
 /** Massif's text, for ms_print. Values that are not above 0 are left out. */
 struct hawk_error *hawk_export_massif(const struct hawk_export *export, struct hawk_output *output);
 
-/** Lines for blocks in heaptrack's data; it has no counts. */
-enum { HAWK_EXPORT_BLOCKS_MAX = 10000000 };
-
 /** heaptrack's data, format 3; needs a heap with blocks, of which all or those of a filter's sites
- * are live. Blocks beyond HAWK_EXPORT_BLOCKS_MAX are one for each stack, which is a finding. */
+ * are live. Blocks beyond `blocks_max` are one for each stack, which is a finding. */
 struct hawk_error *hawk_export_heaptrack(const struct hawk_export *export,
 					 struct hawk_output *output);
 
