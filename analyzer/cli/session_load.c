@@ -151,12 +151,9 @@ struct hawk_error *hawk_session_edges(struct hawk_session *session)
 struct hawk_error *hawk_session_graph(struct hawk_session *session)
 {
 	struct hawk_error *err = make_graph(session, &session->findings);
-	struct hawk_findings *unsaid = &session->graph_findings;
 
-	for (size_t i = 0; !err && i < unsaid->count; i++)
-		hawk_findings_add(&session->findings, unsaid->items[i].sort,
-				  unsaid->items[i].partial, unsaid->items[i].key, "%s",
-				  unsaid->items[i].text);
+	if (!err)
+		hawk_findings_add_all(&session->findings, &session->graph_findings);
 	return err;
 }
 
