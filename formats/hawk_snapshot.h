@@ -58,9 +58,9 @@ enum hawk_snapshot_section {
 	HAWK_SNAPSHOT_PLACES = 10, /**< pointers: where they lie, and how far behind the start
 				      of their target they lead */
 	HAWK_SNAPSHOT_ROOTS = 11,  /**< roots */
-	HAWK_SNAPSHOT_VTABLES = 12, /**< virtual tables that have a name: one record */
-	HAWK_SNAPSHOT_TYPES = 13,   /**< blocks that begin with one of these */
-	HAWK_SNAPSHOT_SECTIONS = 14,
+	HAWK_SNAPSHOT_TYPES = 12,  /**< by number in the index: blocks that begin with a virtual
+				      table that has a name */
+	HAWK_SNAPSHOT_SECTIONS = 13,
 };
 
 /** How the contents of a frame are stored. */

@@ -200,6 +200,7 @@ struct hawk_error *hawk_session_open(struct hawk_session *session,
 		err = attach_table(session, settings->table_file);
 	if (err)
 		return err;
+	session->findings_opened = session->findings.count;
 	return hawk_symbols_create(session->target, &options, &session->findings,
 				   &session->symbols);
 }

@@ -41,11 +41,12 @@ struct hawk_session {
 	const struct hawk_settings *settings; /**< of the question that is being answered */
 	int code;                             /**< exit code, as far as the verb sets it */
 	bool checked;
-	bool failed;           /**< there is no answer */
-	bool answer_complete;  /**< set by a verb: whatever findings say */
-	size_t findings_said;  /**< of the findings: on stderr already */
-	uint64_t unpacking_ns; /**< that opening compressed files took on a terminal */
-	const char *source;    /**< the core's path; NULL for a process */
+	bool failed;            /**< there is no answer */
+	bool answer_complete;   /**< set by a verb: whatever findings say */
+	size_t findings_opened; /**< of the findings: from opening the target */
+	size_t findings_said;   /**< of the findings: on stderr already */
+	uint64_t unpacking_ns;  /**< that opening compressed files took on a terminal */
+	const char *source;     /**< the core's path; NULL for a process */
 	struct hawk_output *output;
 	struct hawk_screen screen;
 	struct hawk_pointer_report report; /**< of the question; hawk_session_report() */

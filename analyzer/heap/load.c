@@ -273,6 +273,18 @@ static struct hawk_error *walk(struct hawk_findings *findings, struct tallies *t
 	return hawk_block_index_init(&heap->index, 0);
 }
 
+/* Whether they can be read later. */
+static bool headers_stay(const struct hawk_heap *heap)
+{
+	return heap->knows & HAWK_HEAP_CONTENTS && !hawk_target_process(heap->target)->live;
+}
+
+static struct hawk_error *account(struct hawk_heap *heap)
+{
+	return heap->source->account ? heap->source->account(heap)
+				     : hawk_accounting_make(heap, &heap->accounting);
+}
+
 static struct hawk_error *find_blocks(struct hawk_findings *findings, struct tallies *tallies,
 				      struct hawk_heap *heap)
 {
@@ -281,7 +293,7 @@ static struct hawk_error *find_blocks(struct hawk_findings *findings, struct tal
 
 	if (!err)
 		err = hawk_block_index_init(&heap->index, bytes);
-	if (!err && hawk_target_process(heap->target)->live && heap->source->has_headers)
+	if (!err && heap->source->has_headers && !headers_stay(heap))
 		err = hawk_block_index_keep_heads(&heap->index, bytes);
 	if (!err)
 		err = walk(findings, tallies, heap);
@@ -294,7 +306,7 @@ static struct hawk_error *find_blocks(struct hawk_findings *findings, struct tal
 		tallies->outside.spans = (struct hawk_spans){0};
 	}
 	report_unaccounted(heap, findings);
-	return hawk_accounting_make(heap, &heap->accounting);
+	return account(heap);
 }
 
 static struct hawk_error *make_sites(struct hawk_findings *findings, const struct tallies *tallies,
@@ -328,8 +340,24 @@ static struct hawk_error *load_blocks(struct hawk_findings *findings, struct haw
 	return err;
 }
 
+/* Of a source that has nothing else. */
+static struct hawk_error *load_sites(struct hawk_findings *findings, struct hawk_heap *heap)
+{
+	struct hawk_error *err = hawk_block_index_init(&heap->index, 0);
+
+	if (!err)
+		err = account(heap);
+	if (err)
+		return err;
+	report_unaccounted(heap, findings);
+	if (heap->lost_site < heap->site_count)
+		hawk_heap_lost_report(heap, heap->sites[heap->lost_site].inuse_objects,
+				      heap->sites[heap->lost_site].inuse_bytes, findings);
+	return NULL;
+}
+
 /* In the order in which they are asked; the first that finds a heap is taken. */
-static const struct hawk_heap_source *const sources[] = {&hawk_heap_sealed};
+static const struct hawk_heap_source *const sources[] = {&hawk_heap_snapshot, &hawk_heap_sealed};
 
 /* Whether there is a heap of the source; what is known before any block. */
 static struct hawk_error *find(const struct hawk_heap_source *source,
@@ -357,8 +385,10 @@ static struct hawk_error *load(bool found, struct hawk_findings *findings, struc
 {
 	if (!found)
 		return hawk_block_index_init(&heap->index, 0);
-	if (heap->knows & HAWK_HEAP_CONTENTS)
+	if (heap->knows & HAWK_HEAP_BLOCKS)
 		return load_blocks(findings, heap);
+	if (heap->source->account)
+		return load_sites(findings, heap);
 	return hawk_heap_count(heap->target, findings, heap);
 }
 
@@ -405,8 +435,8 @@ struct hawk_error *hawk_heap_load_table(struct hawk_target *target, struct hawk_
 	bool found;
 	struct hawk_error *err = find_any(findings, &heap, &found);
 
-	if (!err && found && !heap.source->at) {
-		err = load(found, findings, &heap);
+	if (!err && found && !heap.source->at) { // what loading finds is not the answer's
+		err = load(found, NULL, &heap);
 	} else if (!err && found) {
 		err = hawk_site_map_make(&heap);
 		if (!err)

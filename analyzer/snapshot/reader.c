@@ -39,8 +39,19 @@ struct hawk_snapshot {
 };
 
 static const char *const section_names[HAWK_SNAPSHOT_SECTIONS] = {
-	"file",  "end",   "process",  "trace table", "names", "heap",           "blocks",
-	"graph", "graph", "pointers", "places",      "roots", "virtual tables", "types",
+	[0] = "file",
+	[HAWK_SNAPSHOT_END] = "end",
+	[HAWK_SNAPSHOT_TARGET] = "process",
+	[HAWK_SNAPSHOT_MEMORY] = "trace table",
+	[HAWK_SNAPSHOT_SYMBOLS] = "names",
+	[HAWK_SNAPSHOT_HEAP] = "heap",
+	[HAWK_SNAPSHOT_BLOCKS] = "blocks",
+	[HAWK_SNAPSHOT_GRAPH] = "graph",
+	[HAWK_SNAPSHOT_DEGREES] = "pointers",
+	[HAWK_SNAPSHOT_EDGES] = "pointers",
+	[HAWK_SNAPSHOT_PLACES] = "places of pointers",
+	[HAWK_SNAPSHOT_ROOTS] = "roots",
+	[HAWK_SNAPSHOT_TYPES] = "types",
 };
 
 bool hawk_snapshot_is(const uint8_t *bytes, size_t size)
@@ -233,6 +244,17 @@ void hawk_snapshot_contents_deinit(struct hawk_snapshot_contents *contents)
 {
 	free(contents->owned);
 	contents->owned = NULL;
+}
+
+uint64_t hawk_snapshot_items(const struct hawk_snapshot *snapshot,
+			     enum hawk_snapshot_section section)
+{
+	const struct frames *frames = &snapshot->sections[section];
+	uint64_t items = 0;
+
+	for (size_t i = 0; i < frames->count; i++)
+		items += frames->items[i].frame.items;
+	return items;
 }
 
 size_t hawk_snapshot_frame_of(const struct hawk_snapshot *snapshot,
