@@ -87,6 +87,12 @@ struct hawk_error *hawk_session_reach(struct hawk_session *session);
 struct hawk_error *hawk_session_dominators(struct hawk_session *session, enum hawk_edges edges);
 struct hawk_error *hawk_session_paths(struct hawk_session *session);
 
+/** Returns true if single blocks can be known: not of a table file, nor of sites alone. */
+bool hawk_session_has_blocks(const struct hawk_session *session);
+
+/** HAWK_ERROR_UNSUPPORTED if the contents of blocks are not there: in a snapshot. */
+struct hawk_error *hawk_session_contents(const struct hawk_session *session);
+
 /** HAWK_ERROR_NOT_FOUND if a process was released, so that its memory cannot be read any more. */
 struct hawk_error *hawk_session_readable(const struct hawk_session *session);
 
@@ -138,6 +144,10 @@ struct hawk_error *hawk_session_release(struct hawk_session *session, struct haw
 /** After all reading: adds the findings "not-traced" if no table was found, and what went wrong
  * with the target meanwhile. */
 void hawk_session_check(struct hawk_session *session);
+
+/** Says which file is meant if `err` is about the contents of a snapshot. */
+struct hawk_error *hawk_session_name_snapshot(const struct hawk_session *session,
+					      struct hawk_error *err);
 
 /** On stderr: the findings that make the answer incomplete, for verbs whose output has no place for
  * them. */

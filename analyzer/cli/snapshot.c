@@ -71,8 +71,12 @@ static struct hawk_error *write_parts(struct hawk_session *session,
 static struct hawk_error *answer(struct hawk_session *session)
 {
 	struct hawk_snapshot_writer writer;
-	struct hawk_error *err = hawk_symbols_keep_questions(session->symbols);
+	struct hawk_error *err;
 
+	if (session->output->terminal)
+		return hawk_error_create(HAWK_ERROR_USAGE,
+					 "a snapshot is no text for a terminal: -o FILE");
+	err = hawk_symbols_keep_questions(session->symbols);
 	if (!err)
 		err = load(session);
 	if (!err) {
@@ -103,7 +107,7 @@ const struct hawk_verb hawk_verb_snapshot = {
 		   "roots, threads, modules, mappings. It holds no contents of blocks, no "
 		   "environment and no arguments. Every verb but schema reads it instead of the "
 		   "core, without the program's files.",
-	.options = {options, hawk_target_options, hawk_common_options},
+	.options = {options, hawk_target_options, hawk_output_options, hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file, or --pid",
 	.live = true,

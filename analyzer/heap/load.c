@@ -428,6 +428,29 @@ struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findin
 	return give(err, &heap, ret);
 }
 
+/* Of a source that cannot look at single addresses. What it finds damaged is said when its blocks
+ * are walked for the answer. */
+static struct hawk_error *index_blocks(struct hawk_heap *heap)
+{
+	uint64_t bytes = hawk_target_present_bytes(heap->target);
+	const struct hawk_heap_sink sink = {
+		.context = &heap->index,
+		.take = hawk_block_index_add,
+		.reserve = hawk_block_index_reserve,
+		.fill = hawk_block_index_fill,
+	};
+	struct hawk_heap_sums sums;
+	struct hawk_error *err = hawk_block_index_init(&heap->index, bytes);
+
+	if (err || !(heap->knows & HAWK_HEAP_BLOCKS))
+		return err;
+	if (heap->source->has_headers && !headers_stay(heap))
+		err = hawk_block_index_keep_heads(&heap->index, bytes);
+	if (!err)
+		err = heap->source->walk(heap, hawk_parallel_threads(), &sink, NULL, &sums);
+	return err ? err : hawk_block_index_finish(&heap->index);
+}
+
 struct hawk_error *hawk_heap_load_table(struct hawk_target *target, struct hawk_findings *findings,
 					struct hawk_heap *ret)
 {
@@ -435,13 +458,12 @@ struct hawk_error *hawk_heap_load_table(struct hawk_target *target, struct hawk_
 	bool found;
 	struct hawk_error *err = find_any(findings, &heap, &found);
 
-	if (!err && found && !heap.source->at) { // what loading finds is not the answer's
-		err = load(found, NULL, &heap);
-	} else if (!err && found) {
+	if (!err && found && !heap.source->at)
+		err = index_blocks(&heap);
+	if (!err && found)
 		err = hawk_site_map_make(&heap);
-		if (!err)
-			err = hawk_site_map_finish(&heap, false);
-	}
+	if (!err && found)
+		err = hawk_site_map_finish(&heap, false);
 	return give(err, &heap, ret);
 }
 
@@ -452,6 +474,25 @@ struct hawk_error *hawk_heap_walk(const struct hawk_heap *heap, hawk_heap_functi
 	struct hawk_heap_sums sums;
 
 	return heap->source->walk(heap, 1, &sink, findings, &sums);
+}
+
+/* In front of the next block? */
+static enum hawk_block_state header_at(const struct hawk_heap *heap, uint64_t address,
+				       struct hawk_block *ret)
+{
+	uint32_t block = hawk_block_index_first(&heap->index, address);
+	uint64_t bytes = HAWK_HEADER_BYTES;
+	struct hawk_block next;
+
+	if (block == heap->index.count)
+		return HAWK_BLOCK_NONE;
+	hawk_heap_block(heap, block, &next);
+	if (next.offset_code != HAWK_OFFSET_LARGE)
+		bytes = UINT64_C(16) << next.offset_code;
+	if (next.start < address || next.start - address > bytes)
+		return HAWK_BLOCK_NONE;
+	*ret = next;
+	return HAWK_BLOCK_HEADER;
 }
 
 enum hawk_block_state hawk_heap_at(const struct hawk_heap *heap, uint64_t address,
@@ -465,7 +506,7 @@ enum hawk_block_state hawk_heap_at(const struct hawk_heap *heap, uint64_t addres
 	block = heap->index.count ? hawk_block_index_find(&heap->index, address, &interior)
 				  : HAWK_BLOCK_NOWHERE;
 	if (block == HAWK_BLOCK_NOWHERE)
-		return HAWK_BLOCK_NONE;
+		return heap->source->has_headers ? header_at(heap, address, ret) : HAWK_BLOCK_NONE;
 	hawk_heap_block(heap, block, ret);
 	return HAWK_BLOCK_LIVE;
 }

@@ -51,16 +51,17 @@ static struct hawk_error *fill(void *context, size_t number, struct hawk_snapsho
 	piece->items = end - first;
 	for (uint32_t i = first; i < end; i++) {
 		struct hawk_type_words words;
+		struct hawk_block block;
 
 		if (!hawk_block_index_counts(index, i))
 			continue;
-		words = hawk_type_words_of(saver->heap, modules, &near, i);
+		hawk_heap_next_block(saver->heap, &near, i, &block);
+		words = hawk_type_words_at(modules, &near, block.start, block.size);
 		if (words.first && hawk_block_type_of_vtable(saver->types, words.first))
-			put(&piece->column, hawk_block_start(index, i), words.first, false,
-			    &latest);
-		else if (words.second && hawk_block_type_of_vtable(saver->types, words.second))
-			put(&piece->column, hawk_block_start(index, i), words.second, true,
-			    &latest);
+			put(&piece->column, block.start, words.first, false, &latest);
+		else if (block.kind == HAWK_KIND_NEW_ARRAY && words.second &&
+			 hawk_block_type_of_vtable(saver->types, words.second))
+			put(&piece->column, block.start, words.second, true, &latest);
 	}
 	return NULL;
 }

@@ -107,19 +107,28 @@ static void *keep_items(struct reader *reader, size_t count, size_t bytes)
 	return items;
 }
 
-/* One that follows here. */
+static const char *read_text(struct reader *reader)
+{
+	size_t length;
+	const char *bytes = hawk_column_get_string(reader->cursor, &length);
+	const char *text =
+		bytes ? hawk_strings_intern(&reader->symbols->strings, bytes, length) : NULL;
+
+	if (bytes && !text)
+		reader->err = &hawk_enomem;
+	return text;
+}
+
+/* One that follows here, and may be meant by its number later. */
 static const char *read_new_string(struct reader *reader)
 {
 	struct hawk_answers *answers = reader->answers;
-	size_t length;
-	const char *bytes = hawk_column_get_string(reader->cursor, &length);
-	const char *string;
+	const char *string = read_text(reader);
 
-	if (!bytes)
+	if (!string)
 		return NULL;
-	string = hawk_strings_intern(&reader->symbols->strings, bytes, length);
-	if (!string || !hawk_array_reserve(&answers->strings, answers->string_count,
-					   &answers->string_capacity, sizeof(*answers->strings))) {
+	if (!hawk_array_reserve(&answers->strings, answers->string_count, &answers->string_capacity,
+				sizeof(*answers->strings))) {
 		reader->err = &hawk_enomem;
 		return NULL;
 	}
@@ -145,8 +154,8 @@ static void read_findings(struct reader *reader, struct hawk_findings *to)
 	for (size_t i = 0; i < count && is_good(reader); i++) {
 		bool damage = hawk_column_get(reader->cursor) == HAWK_FINDING_DAMAGE;
 		bool partial = hawk_column_get_below(reader->cursor, 1);
-		const char *key = read_new_string(reader);
-		const char *text = read_new_string(reader);
+		const char *key = read_text(reader);
+		const char *text = read_text(reader);
 
 		if (key && text)
 			hawk_findings_add(to, damage ? HAWK_FINDING_DAMAGE : HAWK_FINDING_MISSING,
