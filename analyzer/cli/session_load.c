@@ -162,6 +162,7 @@ struct hawk_error *hawk_session_heap(struct hawk_session *session)
 static struct hawk_error *make_graph(struct hawk_session *session, struct hawk_findings *findings)
 {
 	struct hawk_error *err = hawk_session_heap(session);
+	size_t before;
 
 	if (err || session->has_graph)
 		return err;
@@ -169,6 +170,10 @@ static struct hawk_error *make_graph(struct hawk_session *session, struct hawk_f
 	if (!err)
 		err = hawk_graph_make(&session->heap, &session->vtables, findings, &session->graph);
 	session->has_graph = !err;
+	before = session->findings.count;
+	if (!err)
+		err = hawk_symbols_open_for_graph(session->symbols);
+	hawk_findings_sort(&session->findings, before);
 	return err;
 }
 

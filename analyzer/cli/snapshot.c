@@ -36,29 +36,35 @@ static struct hawk_error *load(struct hawk_session *session)
 	return !err && wants_blocks(session) ? hawk_session_graph(session) : err;
 }
 
-static struct hawk_error *ask_names(struct hawk_session *session, struct hawk_block_types **types)
-{
-	struct hawk_error *err = hawk_session_types(session, types);
-
-	return err ? err
-		   : hawk_names_ask(&session->heap, session->has_graph ? &session->graph : NULL,
-				    session->symbols);
-}
-
-/** Types first: their names are among those that symbols write. */
-static struct hawk_error *write_parts(struct hawk_session *session,
+/** With types that remember no name from before questions were kept. */
+static struct hawk_error *write_types(struct hawk_session *session,
 				      struct hawk_snapshot_writer *writer)
 {
 	struct hawk_block_types *types;
+	struct hawk_error *err = hawk_block_types_create(session->target, session->heap.table,
+							 session->symbols, &types);
+
+	if (err)
+		return err;
+	err = hawk_block_types_save(types, &session->heap, writer);
+	hawk_block_types_destroy(types);
+	return err;
+}
+
+/** What asks for names comes before the symbols. */
+static struct hawk_error *write_parts(struct hawk_session *session,
+				      struct hawk_snapshot_writer *writer)
+{
 	struct hawk_error *err = hawk_target_save(session->target, &session->findings,
 						  session->findings_opened, writer);
 
 	if (!err && session->heap.table)
 		err = hawk_table_save(session->heap.table, writer);
-	if (!err)
-		err = ask_names(session, &types);
 	if (!err && session->has_graph)
-		err = hawk_block_types_save(types, &session->heap, writer);
+		err = write_types(session, writer);
+	if (!err)
+		err = hawk_names_ask(&session->heap, session->has_graph ? &session->graph : NULL,
+				     session->symbols);
 	if (!err)
 		err = hawk_symbols_save(session->symbols, writer);
 	if (!err)
@@ -76,9 +82,9 @@ static struct hawk_error *answer(struct hawk_session *session)
 	if (session->output->terminal)
 		return hawk_error_create(HAWK_ERROR_USAGE,
 					 "a snapshot is no text for a terminal: -o FILE");
-	err = hawk_symbols_keep_questions(session->symbols);
+	err = load(session);
 	if (!err)
-		err = load(session);
+		err = hawk_symbols_keep_questions(session->symbols);
 	if (!err) {
 		hawk_snapshot_begin(&writer, session->output, flags_of(session->settings));
 		err = write_parts(session, &writer);

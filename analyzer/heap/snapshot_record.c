@@ -35,6 +35,7 @@ static const size_t numbers[] = {
 	ACCOUNT(touched_bytes),
 	ACCOUNT(tracer_bytes),
 	ACCOUNT(tracer_touched_bytes),
+	ACCOUNT(other_bytes),
 };
 
 enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };

@@ -176,6 +176,7 @@ static void read_file(struct reader *reader, struct hawk_symbol_file *file)
 	file->status =
 		(enum hawk_symbol_status)hawk_column_get_below(reader->cursor, HAWK_SYMBOL_REFUSED);
 	file->has_layout = hawk_column_get_below(reader->cursor, 1);
+	file->for_graph = hawk_column_get_below(reader->cursor, 1);
 	file->first_page = hawk_column_get(reader->cursor);
 	file->nameless = read_string(reader);
 	read_findings(reader, &file->said);
@@ -358,6 +359,17 @@ void hawk_answers_load(const struct hawk_symbols *symbols, struct hawk_symbol_fi
 	file->first_page = known->file.first_page;
 	file->nameless = known->file.nameless;
 	hawk_findings_add_all(symbols->search.findings, &known->file.said);
+}
+
+struct hawk_error *hawk_symbols_open_for_graph(struct hawk_symbols *symbols)
+{
+	const struct hawk_answers *answers = symbols->answers;
+	struct hawk_error *err = NULL;
+
+	for (size_t i = 0; answers && i < answers->file_count && !err; i++)
+		if (answers->files[i].file.for_graph)
+			err = hawk_symbols_open_answers(symbols, &answers->files[i].file);
+	return err;
 }
 
 static const struct lookup *find_lookup(const struct hawk_answer_file *file, uint64_t address,

@@ -25,6 +25,10 @@ void hawk_answers_destroy(struct hawk_answers *answers);
 /** Fills in what opening the file came to, and says what was found then. */
 void hawk_answers_load(const struct hawk_symbols *symbols, struct hawk_symbol_file *file);
 
+/** Opens the file that `key` describes, of a snapshot, unless it is open. */
+struct hawk_error *hawk_symbols_open_answers(struct hawk_symbols *symbols,
+					     const struct hawk_symbol_file *key);
+
 /** Sets frames, count and nameless of `entry` by its address. */
 void hawk_answers_lookup(const struct hawk_answer_file *file, struct hawk_symbols_cached *entry);
 

@@ -36,11 +36,22 @@ struct hawk_questions {
 	struct asked_list tls;    /**< addresses in the process */
 };
 
+static void note_for_graph(const void *node, VISIT visit, void *context)
+{
+	(void)context;
+	if (visit == postorder || visit == leaf)
+		(*(struct hawk_symbol_file *const *)node)->for_graph = true;
+}
+
 struct hawk_error *hawk_symbols_keep_questions(struct hawk_symbols *symbols)
 {
+	if (symbols->questions)
+		return NULL;
+	symbols->questions = calloc(1, sizeof(*symbols->questions));
 	if (!symbols->questions)
-		symbols->questions = calloc(1, sizeof(*symbols->questions));
-	return symbols->questions ? NULL : &hawk_enomem;
+		return &hawk_enomem;
+	twalk_r(symbols->files, note_for_graph, NULL);
+	return NULL;
 }
 
 void hawk_questions_destroy(struct hawk_questions *questions)
@@ -190,6 +201,7 @@ static void put_file(struct saver *saver, const struct hawk_symbol_file *file)
 	hawk_column_put_bytes(&saver->to, file->build_id, file->build_id_bytes);
 	hawk_column_put(&saver->to, file->status);
 	hawk_column_put(&saver->to, file->has_layout);
+	hawk_column_put(&saver->to, file->for_graph);
 	hawk_column_put(&saver->to, file->first_page);
 	put_string(saver, file->nameless, false);
 	put_findings(saver, &file->said);

@@ -37,6 +37,7 @@ struct hawk_symbol_file {
 	const char *nameless;      /**< what it says then; NULL = not made yet */
 	uint64_t first_page;       /**< of what the file's addresses begin with, if `has_layout` */
 	bool has_layout;           /**< a file is there */
+	bool for_graph;            /**< it was open before questions were kept */
 	struct hawk_findings said; /**< what was found when it was opened and read */
 	const struct hawk_answer_file *answers; /**< of a snapshot; NULL = none */
 };

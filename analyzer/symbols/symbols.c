@@ -312,35 +312,56 @@ static struct hawk_error *load_and_note(struct hawk_symbols *symbols,
 	return err;
 }
 
-struct hawk_error *hawk_symbols_file(struct hawk_symbols *symbols,
-				     const struct hawk_symbol_module *module,
-				     struct hawk_symbol_file **ret)
+/** `named`: NULL = from answers, else what to open. */
+static struct hawk_error *open_file(struct hawk_symbols *symbols,
+				    const struct hawk_symbol_module *named,
+				    const struct hawk_symbol_file *key,
+				    struct hawk_symbol_file **ret)
 {
-	struct hawk_symbol_module named = one_name(symbols, module);
-	struct hawk_symbol_file key = key_of(symbols, &named);
 	struct hawk_error *err = NULL;
 
-	*ret = find_file(symbols, &key);
+	*ret = find_file(symbols, key);
 	if (*ret)
 		return NULL;
 	__attribute__((cleanup(cleanup_file))) struct hawk_symbol_file *file =
-		malloc(sizeof(*file));
+		calloc(1, sizeof(*file));
 	if (!file)
 		return &hawk_enomem;
-	*file = key;
-	file->path = hawk_strings_intern(&symbols->strings, key.path, strlen(key.path));
+	file->vdso_start = key->vdso_start;
+	file->main = key->main;
+	file->build_id_bytes = key->build_id_bytes;
+	memcpy(file->build_id, key->build_id, key->build_id_bytes);
+	file->path = hawk_strings_intern(&symbols->strings, key->path, strlen(key->path));
 	if (!file->path)
 		return &hawk_enomem;
 	if (symbols->answers)
 		hawk_answers_load(symbols, file);
 	else
-		err = load_and_note(symbols, &named, file);
+		err = load_and_note(symbols, named, file);
 	if (err)
 		return err;
 	if (!tsearch(file, &symbols->files, hawk_symbols_compare_files))
 		return &hawk_enomem;
 	*ret = take_ptr(&file);
 	return NULL;
+}
+
+struct hawk_error *hawk_symbols_file(struct hawk_symbols *symbols,
+				     const struct hawk_symbol_module *module,
+				     struct hawk_symbol_file **ret)
+{
+	struct hawk_symbol_module named = one_name(symbols, module);
+	struct hawk_symbol_file key = key_of(symbols, &named);
+
+	return open_file(symbols, &named, &key, ret);
+}
+
+struct hawk_error *hawk_symbols_open_answers(struct hawk_symbols *symbols,
+					     const struct hawk_symbol_file *key)
+{
+	struct hawk_symbol_file *file;
+
+	return open_file(symbols, NULL, key, &file);
 }
 
 uint64_t hawk_symbols_bias(const struct hawk_symbol_file *file,
