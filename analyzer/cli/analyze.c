@@ -155,6 +155,16 @@ static void append_refusal(const struct hawk_session *session, const char *targe
 				 target);
 }
 
+/** A snapshot may have lost what comes behind its heap. */
+static bool is_damaged(struct hawk_session *session, const struct hawk_error *err)
+{
+	if (hawk_error_code(err) != HAWK_ERROR_FORMAT || !hawk_target_snapshot(session->target))
+		return false;
+	hawk_findings_add(&session->findings, HAWK_FINDING_DAMAGE, true, "snapshot-damaged",
+			  "it %s", hawk_error_message(err));
+	return true;
+}
+
 static struct hawk_error *make_suspects(struct hawk_session *session, struct suspects *ret)
 {
 	struct hawk_error *err = hawk_session_dominators(session, HAWK_EDGES_ALL);
@@ -166,10 +176,12 @@ static struct hawk_error *make_suspects(struct hawk_session *session, struct sus
 					 session->report.dominators, session->report.roots,
 					 session->settings->full, &ret->found);
 	if (!err || (hawk_error_code(err) != HAWK_ERROR_UNSUPPORTED &&
-		     hawk_error_code(err) != HAWK_ERROR_NOMEM))
+		     hawk_error_code(err) != HAWK_ERROR_NOMEM && !is_damaged(session, err)))
 		return err;
-	/* More than can be numbered, or held: the rest of the answer stands. */
-	hawk_text_printf(&ret->skipped, "No suspects: %s.", hawk_error_message(err));
+	/* More than can be numbered, or held, or is there: the rest of the answer stands. */
+	hawk_text_printf(&ret->skipped, "No suspects: %s%s.",
+			 hawk_error_code(err) == HAWK_ERROR_FORMAT ? "the file " : "",
+			 hawk_error_message(err));
 	hawk_error_destroy(err);
 	hawk_suspects_deinit(&ret->found); /* what has been found of them */
 	ret->report.skipped = ret->skipped.bytes;

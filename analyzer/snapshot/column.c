@@ -84,7 +84,12 @@ uint64_t hawk_column_get_below(struct hawk_cursor *cursor, uint64_t max)
 
 size_t hawk_column_get_count(struct hawk_cursor *cursor)
 {
-	return (size_t)hawk_column_get_below(cursor, hawk_cursor_left(cursor));
+	uint64_t count = hawk_column_get(cursor);
+
+	if (count <= hawk_cursor_left(cursor))
+		return (size_t)count;
+	cursor->failed = true;
+	return 0;
 }
 
 const char *hawk_column_get_string(struct hawk_cursor *cursor, size_t *length)
