@@ -409,9 +409,9 @@ static struct hawk_symbol_place place_at(const struct places *places, uint64_t a
 {
 	size_t i = hawk_array_first_above(places->items, places->count, sizeof(*places->items),
 					  offsetof(struct place, end), address);
-	const struct place *place = &places->items[i];
+	const struct place *place = i < places->count ? &places->items[i] : NULL;
 
-	if (i == places->count || address < place->start)
+	if (!place || address < place->start)
 		return (struct hawk_symbol_place){.start = address, .end = address + 1};
 	return (struct hawk_symbol_place){
 		.name = place->name,
