@@ -79,6 +79,9 @@ static struct hawk_error *answer(struct hawk_session *session)
 	struct hawk_snapshot_writer writer;
 	struct hawk_error *err;
 
+	if (hawk_target_snapshot(session->target))
+		return hawk_error_create(HAWK_ERROR_UNSUPPORTED, "%s is a snapshot already",
+					 session->source);
 	if (session->output->terminal)
 		return hawk_error_create(HAWK_ERROR_USAGE,
 					 "a snapshot is no text for a terminal: -o FILE");

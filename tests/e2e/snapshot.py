@@ -18,7 +18,7 @@ from support import hawk, holder_world, real
 QUESTIONS = [
     "analyze", "analyze --by=function", "analyze --json", "analyze --by=module --json", "analyze --sort=total --no-suspects",
     "leaks", "leaks --full --kinds=all", "leaks --json", "leaks --heuristics=none", "leaks --size=8-64",
-    "retained", "retained --by=root", "retained --by=tree", "retained --by=block --json --top=20", "retained --folded",
+    "retained", "retained --by=root", "retained --by=tree", "retained --by=block --json --top=20",
     "growth --full", "growth --json", "sites", "sites --json", "path {address}", "path --json {address}",
     "path --site={other}", "refs {address}", "refs --json {address} {inside}", "merge-paths", "merge-paths --json --top=20",
     "whatis {address} {inside} {header} 0x10", "whatis --json {inside}", "blocks --json", "blocks --top=20",
