@@ -35,9 +35,9 @@ struct hawk_block_types {
 	struct hawk_symbols *symbols;
 	struct hawk_module_words modules;
 	struct hawk_kept_types *kept; /**< of a snapshot; NULL = blocks can be read */
-	struct hawk_near near; /**< of who asks about blocks */
-	pthread_mutex_t lock;  /**< of what follows, and the symbols */
-	void *vtables;         /**< tree of struct vtable by word */
+	struct hawk_near near;        /**< of who asks about blocks */
+	pthread_mutex_t lock;         /**< of what follows, and the symbols */
+	void *vtables;                /**< tree of struct vtable by word */
 	size_t count;
 	const struct vtable *latest;
 	struct vtable beyond; /**< the latest one that is not kept */
