@@ -23,8 +23,7 @@ static bool wants_blocks(const struct hawk_session *session)
 	return session->heap.knows & HAWK_HEAP_BLOCKS && !session->settings->sites_only;
 }
 
-/* A process goes on when all has been read; until then nothing is written, because who reads may be
- * slow: but what is written is read piece by piece. */
+/** A process stands still until the file is written: where pointers lie is read meanwhile. */
 static struct hawk_error *load(struct hawk_session *session)
 {
 	struct hawk_error *err = hawk_session_sites(session);

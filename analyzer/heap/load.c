@@ -480,7 +480,7 @@ struct hawk_error *hawk_heap_walk(const struct hawk_heap *heap, hawk_heap_functi
 static enum hawk_block_state header_at(const struct hawk_heap *heap, uint64_t address,
 				       struct hawk_block *ret)
 {
-	uint32_t block = hawk_block_index_first(&heap->index, address);
+	uint32_t block = hawk_block_index_first(&heap->index, address + 1);
 	uint64_t bytes = HAWK_HEADER_BYTES;
 	struct hawk_block next;
 
@@ -489,7 +489,7 @@ static enum hawk_block_state header_at(const struct hawk_heap *heap, uint64_t ad
 	hawk_heap_block(heap, block, &next);
 	if (next.offset_code != HAWK_OFFSET_LARGE)
 		bytes = UINT64_C(16) << next.offset_code;
-	if (next.start < address || next.start - address > bytes)
+	if (next.start <= address || next.start - address > bytes)
 		return HAWK_BLOCK_NONE;
 	*ret = next;
 	return HAWK_BLOCK_HEADER;
@@ -503,10 +503,13 @@ enum hawk_block_state hawk_heap_at(const struct hawk_heap *heap, uint64_t addres
 
 	if (heap->source->at)
 		return heap->source->at(heap, address, ret);
+	/* The header of a block that was carved out of another one lies in that. */
+	if (heap->source->has_headers && header_at(heap, address, ret) == HAWK_BLOCK_HEADER)
+		return HAWK_BLOCK_HEADER;
 	block = heap->index.count ? hawk_block_index_find(&heap->index, address, &interior)
 				  : HAWK_BLOCK_NOWHERE;
 	if (block == HAWK_BLOCK_NOWHERE)
-		return heap->source->has_headers ? header_at(heap, address, ret) : HAWK_BLOCK_NONE;
+		return HAWK_BLOCK_NONE;
 	hawk_heap_block(heap, block, ret);
 	return HAWK_BLOCK_LIVE;
 }

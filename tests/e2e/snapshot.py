@@ -289,7 +289,13 @@ def check_programs():
     core, _ = hawk.crash([hawk.need("python3"), "-c", script],
                          hawk.tracer_environment(extra={"PYTHONMALLOC": "malloc"}), folder)
     keep(core, "python")
-    for name in ("holders", "orderd", "python"):
+    core, _ = hawk.crash(orderd, hawk.tracer_environment(options="sample=8k"), folder, (signal.SIGSEGV,))
+    keep(core, "sampled")
+    program = hawk.compile_program(os.path.join(folder, "pools"), ["pools.c"],
+                                   flags=["-O1", "-pthread", "-I", os.path.join(hawk.SOURCE, "tracer")])
+    core, _ = hawk.crash([program, "abort"], hawk.tracer_environment(), folder)
+    keep(core, "pools")
+    for name in ("holders", "orderd", "python", "sampled", "pools"):
         check_answers(name)
     check_contents_are_named("orderd")
     check_sizes("python")
