@@ -224,14 +224,18 @@ static void clean_slot(uint8_t *bytes, uint32_t size)
 			bytes[at] = 0;
 }
 
+/* Without HAWK_OPTS, and what lies behind the fields that are known. */
 static void clean_header(uint8_t *bytes, size_t size)
 {
 	const size_t options = offsetof(struct hawk_table_header, options);
+	const size_t spans[][2] = {
+		{options, options + HAWK_TABLE_OPTIONS_BYTES},
+		{sizeof(struct hawk_table_header), size},
+	};
 
-	if (size > options)
-		memset(bytes + options, 0,
-		       size - options < HAWK_TABLE_OPTIONS_BYTES ? size - options
-								 : HAWK_TABLE_OPTIONS_BYTES);
+	for (size_t i = 0; i < sizeof(spans) / sizeof(spans[0]); i++)
+		for (size_t at = spans[i][0]; at < spans[i][1] && at < size; at++)
+			bytes[at] = 0;
 }
 
 /* `size` bytes of `part` from `offset` on are in the buffer. */
