@@ -65,6 +65,8 @@ struct hawk_settings {
 	int rows;               /**< table, csv, json */
 	int format;             /**< of export */
 	int what;               /**< live, total, lost */
+	int paths;              /**< of snapshot: full, base */
+	bool sites_only;        /**< of snapshot */
 	bool plumbing;
 	const char *base; /**< core to compare with */
 	const char *fail_if_grown;
@@ -187,6 +189,7 @@ extern const struct hawk_verb hawk_verb_sql;
 extern const struct hawk_verb hawk_verb_diff;
 extern const struct hawk_verb hawk_verb_export;
 extern const struct hawk_verb hawk_verb_redact;
+extern const struct hawk_verb hawk_verb_snapshot;
 extern const struct hawk_verb hawk_verb_shell;
 extern const struct hawk_verb hawk_verb_help;
 
