@@ -71,7 +71,8 @@ static void put_heap(const struct hawk_heap *heap, struct hawk_json *json)
 {
 	const struct hawk_accounting *memory = &heap->accounting;
 	bool counted = heap->knows & HAWK_HEAP_COUNTERS;
-	bool swept = heap->knows & HAWK_HEAP_ACCOUNTING; // a table file has no memory of its process
+	bool swept =
+		heap->knows & HAWK_HEAP_ACCOUNTING; // a table file has no memory of its process
 
 	hawk_json_put_object(json, "heap");
 	hawk_json_put_boolean(json, "traced", heap->knows);

@@ -151,8 +151,8 @@ struct hawk_unpack_settings {
 };
 
 /**
- * Maps the core, the tracer's table file or the snapshot at `path`; never reads it whole, unless it is
- * compressed (zstd, lz4, xz, gzip). HAWK_ERROR_FORMAT or _UNSUPPORTED messages say what the file
+ * Maps the core, the tracer's table file or the snapshot at `path`; never reads it whole, unless it
+ * is compressed (zstd, lz4, xz, gzip). HAWK_ERROR_FORMAT or _UNSUPPORTED messages say what the file
  * is. `settings` may be NULL.
  */
 struct hawk_error *hawk_target_unpack_core(const char *path,
