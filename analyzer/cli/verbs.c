@@ -72,6 +72,7 @@ const struct hawk_verb *const hawk_verbs[] = {
 	&hawk_verb_merge_paths,
 	&hawk_verb_retained,
 	&hawk_verb_sites,
+	&hawk_verb_source,
 	&hawk_verb_schema,
 	&hawk_verb_growth,
 	&hawk_verb_sql,
