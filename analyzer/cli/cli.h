@@ -78,11 +78,11 @@ struct hawk_settings {
 	struct hawk_number {
 		bool given;
 		uint64_t value;
-	} exit_code;
+	} exit_code, context;
 	struct hawk_strings {
 		const char *items[HAWK_STRINGS_MAX];
 		size_t count;
-	} suppressions;
+	} suppressions, source_directories;
 	struct hawk_site_query {
 		bool given;
 		struct hawk_site_prefix prefix;
@@ -183,6 +183,7 @@ extern const struct hawk_verb hawk_verb_path;
 extern const struct hawk_verb hawk_verb_merge_paths;
 extern const struct hawk_verb hawk_verb_retained;
 extern const struct hawk_verb hawk_verb_sites;
+extern const struct hawk_verb hawk_verb_source;
 extern const struct hawk_verb hawk_verb_schema;
 extern const struct hawk_verb hawk_verb_growth;
 extern const struct hawk_verb hawk_verb_sql;

@@ -6,6 +6,7 @@
  */
 #include "demangle.h"
 
+#include <dwarf.h>
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,19 @@ static void add_line(struct lookup *lookup, struct hawk_dwarf_unit *unit)
 		frame->line = (uint32_t)number;
 }
 
+/** The unit's directory, for relative files. */
+static void add_directory(struct lookup *lookup, struct hawk_dwarf_unit *unit)
+{
+	Dwarf_Attribute memory;
+	const char *directory =
+		dwarf_formstring(dwarf_attr_integrate(&unit->skeleton, DW_AT_comp_dir, &memory));
+
+	for (size_t i = 0; directory && (!i || i < lookup->count); i++)
+		if (lookup->frames[i].file && lookup->frames[i].file[0] != '/')
+			lookup->frames[i].directory =
+				hawk_dwarf_intern(lookup->file->dwarf, directory);
+}
+
 /** Innermost: file:line of the line table; further out: where the inner one was called. */
 static struct hawk_error *add_dwarf(struct lookup *lookup)
 {
@@ -111,6 +125,7 @@ static struct hawk_error *add_dwarf(struct lookup *lookup)
 		lookup->frames[i].file = call_file(lookup, unit, chain[i - 1]->call_file);
 		lookup->frames[i].line = chain[i - 1]->call_line;
 	}
+	add_directory(lookup, unit);
 	if (lookup->count && !chain[lookup->count - 1]->inlined)
 		lookup->frames[lookup->count - 1].function_offset =
 			lookup->address - chain[lookup->count - 1]->start;

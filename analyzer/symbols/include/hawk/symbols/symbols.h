@@ -29,6 +29,7 @@ struct hawk_frame {
 	const char *plain;        /**< DWARF name without scopes and parameters; NULL = unknown */
 	uint64_t function_offset; /**< address minus the symbol's start; 0 for inlined frames */
 	const char *file;         /**< path as in DWARF, directories included; NULL = unknown */
+	const char *directory;    /**< that a relative `file` is relative to; NULL = unknown */
 	uint32_t line;            /**< 0 = unknown */
 	bool inlined;             /**< inlined into the next frame of the same address */
 };
