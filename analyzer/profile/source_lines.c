@@ -232,8 +232,16 @@ static struct hawk_symbol_module symbol_module(const struct hawk_profile *profil
 	};
 }
 
-static void add_findings(const struct hawk_profile *profile, const struct hawk_source_unit *unit,
-			 const struct hawk_source_text *text, struct hawk_findings *findings)
+void hawk_source_append_path(const struct hawk_profile *profile,
+			     const struct hawk_source_unit *unit, struct hawk_text *text)
+{
+	if (unit->directory)
+		hawk_text_printf(text, "%s/", hawk_profile_text(profile, unit->directory));
+	hawk_text_puts(text, hawk_profile_text(profile, unit->file));
+}
+
+static void add_findings(const char *wanted, const struct hawk_source_text *text,
+			 struct hawk_findings *findings)
 {
 	const char *path = text->file.path;
 
@@ -242,8 +250,7 @@ static void add_findings(const struct hawk_profile *profile, const struct hawk_s
 				  "%s %s and was not used", text->file.refused, text->file.why);
 	else if (!path)
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "source-not-found*",
-				  "the source file %s was not found",
-				  hawk_profile_text(profile, unit->file));
+				  "the source file %s was not found", wanted);
 	if (text->newer)
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "source-newer*",
 				  "%s is newer than the program", path);
@@ -267,9 +274,7 @@ hawk_source_text_open(const struct hawk_profile *profile, const struct hawk_sour
 	*ret = (struct hawk_source_text){0};
 	if (!unit->file)
 		return NULL;
-	if (unit->directory)
-		hawk_text_printf(&path, "%s/", hawk_profile_text(profile, unit->directory));
-	hawk_text_puts(&path, hawk_profile_text(profile, unit->file));
+	hawk_source_append_path(profile, unit, &path);
 	err = path.failed ? &hawk_enomem
 			  : hawk_source_file_open(symbols, directories, path.bytes, &ret->file);
 	if (err)
@@ -279,6 +284,6 @@ hawk_source_text_open(const struct hawk_profile *profile, const struct hawk_sour
 		ret->too_short =
 			lines->lines[unit->first + unit->count - 1].number > ret->file.line_count;
 	}
-	add_findings(profile, unit, ret, findings);
+	add_findings(path.bytes, ret, findings);
 	return NULL;
 }

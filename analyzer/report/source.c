@@ -179,18 +179,20 @@ static void put_lines(const struct hawk_source_report *report, const struct hawk
 static void put_remarks(const struct hawk_source_report *report, const struct hawk_screen *screen)
 {
 	const struct hawk_source_text *text = report->text;
-	const char *path = hawk_profile_text(report->profile, report->unit->file);
 	CLEANUP(text) struct hawk_text remark = {0};
+	CLEANUP(text) struct hawk_text path = {0};
 
+	hawk_source_append_path(report->profile, report->unit, &path);
 	if (!report->unit->file) {
 		hawk_text_puts(&remark, "No debug information: the source file is not known.");
 	} else if (!text->file.path) {
 		hawk_text_puts(&remark, "Source not found: ");
-		hawk_utf8_append_safe(&remark, text->file.refused ? text->file.refused : path);
+		hawk_utf8_append_safe(&remark, text->file.refused ? text->file.refused
+								  : hawk_text_string(&path));
 		if (text->file.why)
 			hawk_text_printf(&remark, " %s", text->file.why);
 		hawk_text_puts(&remark, "; --source-dir=DIR says where else to look");
-	} else if (strcmp(path, text->file.path) != 0) {
+	} else if (strcmp(hawk_text_string(&path), text->file.path) != 0) {
 		hawk_text_puts(&remark, "Source found at ");
 		hawk_utf8_append_safe(&remark, text->file.path);
 	}

@@ -52,6 +52,10 @@ struct hawk_error *hawk_source_lines_make(const struct hawk_profile *profile,
 					  const regex_t *functions, struct hawk_source_lines *ret);
 void hawk_source_lines_deinit(struct hawk_source_lines *lines);
 
+/** Appends the path of a unit's file: below its directory if it is relative. */
+void hawk_source_append_path(const struct hawk_profile *profile,
+			     const struct hawk_source_unit *unit, struct hawk_text *text);
+
 /** The text of a unit's file, and whether it is the text that the program was made of. */
 struct hawk_source_text {
 	struct hawk_source_file file;
