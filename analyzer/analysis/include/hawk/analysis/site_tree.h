@@ -86,8 +86,8 @@ struct hawk_error *hawk_site_tree_paths(const struct hawk_graph *graph,
 					const struct hawk_paths *paths, const uint32_t *groups,
 					const uint64_t *wanted, struct hawk_site_tree *ret);
 
-/** Returns what a node of a kind without a key is called: "(shared by several blocks)". `doubt`: why
- * blocks below HAWK_TREE_LOST may be held all the same. */
+/** Returns what a node of a kind without a key is called: "(shared by several blocks)". `doubt`:
+ * why blocks below HAWK_TREE_LOST may be held all the same. */
 const char *hawk_site_tree_special_name(uint32_t kind, enum hawk_leaks_doubt doubt);
 
 /** Accepts a zeroed tree. */
