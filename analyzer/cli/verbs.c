@@ -78,6 +78,7 @@ const struct hawk_verb *const hawk_verbs[] = {
 	&hawk_verb_diff,
 	&hawk_verb_export,
 	&hawk_verb_redact,
+	&hawk_verb_html,
 	&hawk_verb_shell,
 	&hawk_verb_help,
 	NULL,
