@@ -23,8 +23,17 @@ export function h(tag, attributes, ...children) {
     else if (name === "color") element.style.background = value;
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(...there(children));
   return element;
+}
+
+function there(children) {
+  return children.flat(3).filter((child) => child !== null && child !== undefined && child !== false);
+}
+
+/** Puts children in the place of those there are. */
+export function fill(element, ...children) {
+  element.replaceChildren(...there(children));
 }
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];

@@ -2,7 +2,7 @@
 // An icicle on a canvas: the widths are the sizes. Only what is at least half a pixel wide is laid
 // out, and only rows in sight are drawn, so that the size of the tree does not matter.
 
-import { h, quantity, share, show } from "./dom.js";
+import { fill, h, quantity, share, show } from "./dom.js";
 import { KIND } from "./profile.js";
 
 const ROW = 22;
@@ -66,8 +66,9 @@ export class Icicle {
   show(profile, tree, zoom, found) {
     if (this.profile !== profile) this.ranks = moduleRanks(profile);
     this.profile = profile;
-    this.tree = tree;
     this.found = found;
+    if (this.tree !== tree) this.rows = 0;
+    this.tree = tree;
     this.zoom = zoom;
     this.focus = zoom;
     this.element.scrollTop = 0;
@@ -98,13 +99,19 @@ export class Icicle {
         x += width;
       }
     }
-    this.rows = rows;
+    this.rows = Math.max(this.rows, rows); // zooming does not move what is below
+    this.fitHeight();
     this.spacer.style.height = `${Math.max(0, rows * ROW - this.height())}px`;
     this.canvas.setAttribute(
       "aria-label",
       `Icicle of ${tree.name(zoom)}: ${quantity(tree.total[zoom], this.unit())}. The table below has the same frames.`,
     );
     this.draw();
+  }
+
+  fitHeight() {
+    const most = Math.max(320, innerHeight - 330);
+    this.element.style.height = `${Math.min(most, Math.max(160, this.rows * ROW + 4))}px`;
   }
 
   height() {
@@ -209,7 +216,10 @@ export class Icicle {
     if (kind === KIND.ROOT) return dark ? "hsl(205 40% 38%)" : "hsl(205 65% 82%)";
     const hue = HUES[(this.ranks.get(profile.frames.module[frame]) ?? 7) % HUES.length];
     const shade = (tree.key[node] * 7) % 9;
-    return dark ? `hsl(${hue} 42% ${31 + shade}%)` : `hsl(${hue} 78% ${76 + shade}%)`;
+    const own = hue === HUES[0];
+    return dark
+      ? `hsl(${hue} ${own ? 46 : 24}% ${31 + shade}%)`
+      : `hsl(${hue} ${own ? 80 : 42}% ${76 + shade}%)`;
   }
 
   differenceColor(node) {
@@ -242,7 +252,8 @@ export class Icicle {
     if (node === null) return;
     const frame = this.tree.frame(node);
     const file = frame > 0 ? this.profile.frames.file[frame] : "";
-    this.tip.replaceChildren(
+    fill(
+      this.tip,
       h("b", {}, show(this.name(node), 300)),
       h("span", {}, this.describe(node)),
       file ? h("span", { class: "faint" }, show(`${file}:${this.profile.frames.line[frame]}`, 200)) : null,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the parts, builds the frame around the views, and shows the view that the address names.
 
-import { announce, h, show } from "./dom.js";
+import { announce, fill, h, show } from "./dom.js";
 import { go, linkTo, readFragment } from "./fragment.js";
 import { Report } from "./report.js";
 import { aboutView } from "./views/about.js";
@@ -55,7 +55,8 @@ function frame(report) {
   const main = h("main", { id: "main", tabindex: -1 });
   const name = show(report.analyze?.process.name ?? "", 60);
   document.title = `${name || "report"} - hawk-core`;
-  document.getElementById("app").replaceChildren(
+  fill(
+      document.getElementById("app"),
     h("a", { class: "skip", href: "#main", onclick: (e) => (e.preventDefault(), main.focus()) }, "Skip to content"),
     h("header", {}, h("a", { class: "brand", href: linkTo({ view: "summary" }) }, "hawk-core"), navigation(report), themeButton()),
     main,
@@ -88,7 +89,7 @@ class Page {
       this.view = VIEWS[name].make(this.report);
       this.shown = name;
       this.main.className = `view-${name}`;
-      this.main.replaceChildren(this.view.element);
+      fill(this.main, this.view.element);
       markCurrent(name);
       scrollTo(0, 0);
       announce(VIEWS[name].title);
@@ -122,7 +123,8 @@ async function start() {
 }
 
 start().catch((error) => {
-  document.getElementById("app").replaceChildren(
+  fill(
+      document.getElementById("app"),
     h("p", { class: "loading", role: "alert" }, `This report cannot be shown: ${show(error?.message ?? error)}.`),
   );
   throw error;

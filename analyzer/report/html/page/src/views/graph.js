@@ -2,7 +2,7 @@
 // Who holds whom: one site in the middle, those whose blocks point to its blocks on the left, those
 // that its blocks point to on the right. A click moves on to a neighbour.
 
-import { bytes, count, h, plural, show } from "../dom.js";
+import { bytes, count, fill, h, plural, show } from "../dom.js";
 import { go, linkTo } from "../fragment.js";
 import { shortHash } from "../tree.js";
 import { choice } from "./controls.js";
@@ -58,7 +58,8 @@ export function graphView(report) {
     const site = sites.get(id);
     const name = nameOf(names, id);
     const choices = report.sites.sites.slice(0, 100).map((s) => [s.site, `${bytes(s.inuse_bytes)}  ${show(nameOf(names, s.site).name, 70)}`]);
-    element.replaceChildren(
+    fill(
+      element,
       h("h1", {}, "Who holds whom"),
       h("p", { class: "note" }, "Sites, and the pointers between their blocks. Choose a neighbour to move on."),
       h("div", { class: "controls" }, choice("Site", id, choices, (value) => go({ site: value }))),

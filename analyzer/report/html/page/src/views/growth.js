@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sites by verdict: when their live blocks were born, and why that looks like a leak or a cache.
 
-import { bytes, count, h, plural, seconds, share, show } from "../dom.js";
+import { bytes, count, fill, h, plural, seconds, share, show } from "../dom.js";
 import { go, linkTo } from "../fragment.js";
 import { shortHash } from "../tree.js";
 import { choice } from "./controls.js";
@@ -53,7 +53,8 @@ export function growthView(report) {
     const verdicts = [...new Set(sites.map((site) => site.verdict))].sort();
     const chosen = sites.filter((site) => !state.q || site.verdict === state.q);
     const total = chosen.reduce((sum, site) => sum + site.inuse_bytes, 0);
-    element.replaceChildren(
+    fill(
+      element,
       h("h1", {}, "Growth"),
       h("p", { class: "note" }, `Live blocks by when they were born, from the start ${life === null ? "" : `to the end after ${seconds(life)}`}. ${plural(chosen.length, "site")}, ${bytes(total)}, ${share(total, report.analyze.heap.inuse_bytes)} of the heap.`),
       h("div", { class: "controls" }, choice("Verdict", state.q, [["", "all"], ...verdicts.map((v) => [v, v])], (q) => go({ q }))),

@@ -2,7 +2,7 @@
 // The memory map as a treemap: files and anonymous memory, by size.
 
 import { hierarchy, treemap, treemapSquarify } from "d3-hierarchy";
-import { bytes, h, share, show } from "../dom.js";
+import { bytes, fill, h, share, show } from "../dom.js";
 import { go } from "../fragment.js";
 import { baseName } from "../profile.js";
 import { choice } from "./controls.js";
@@ -71,10 +71,10 @@ export function mapView(report) {
       Object.assign(head.style, { left: `${group.x0}px`, top: `${group.y0}px`, width: `${group.x1 - group.x0}px` });
       return head;
     });
-    box.replaceChildren(...heads, ...root.leaves().filter((n) => n.data.mapping && n.x1 - n.x0 >= 1 && n.y1 - n.y0 >= 1).map((n) => tile(n, root.value, size)));
+    fill(box, ...heads, ...root.leaves().filter((n) => n.data.mapping && n.x1 - n.x0 >= 1 && n.y1 - n.y0 >= 1).map((n) => tile(n, root.value, size)));
     note.textContent = `${mappings.length} mappings, ${bytes(root.value)}${rest ? `; smaller ones of ${bytes(rest)} are left out` : ""}`;
-    controls.replaceChildren(choice("Size", by, SIZES, (value) => go({ by: value })));
-    rows.replaceChildren(table(mappings, root.value, size));
+    fill(controls, choice("Size", by, SIZES, (value) => go({ by: value })));
+    fill(rows, table(mappings, root.value, size));
   };
   const observer = new ResizeObserver(() => state && draw());
   observer.observe(box);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Source files that were embedded (--with-source), with live and total bytes beside each line.
 
-import { bytes, h, share, show } from "../dom.js";
+import { bytes, fill, h, share, show } from "../dom.js";
 import { go } from "../fragment.js";
 import { baseName } from "../profile.js";
 import { choice } from "./controls.js";
@@ -65,7 +65,8 @@ class Source {
     const file = this.files.find((f) => f.path === state.file) ?? this.files[0];
     const choices = this.files.map((f) => [f.path, `${show(baseName(f.path), 60)}  ${bytes(f.bytes)}`]);
     const whole = this.report.analyze.heap.inuse_bytes;
-    this.element.replaceChildren(
+    fill(
+      this.element,
       h("h1", {}, show(baseName(file.path), 80)),
       h("p", { class: "faint path" }, show(file.path)),
       h("p", { class: "note" }, `Bytes live at each line, and with what it called; all bytes since the start. ${bytes(file.bytes)}, ${share(file.bytes, whole)} of the heap, were allocated in this file.`),

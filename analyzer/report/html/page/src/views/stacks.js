@@ -2,7 +2,7 @@
 // Stacks as an icicle, with what is chosen below it: its figures, and a table of what it is made of,
 // which is also the icicle for those who cannot see it.
 
-import { announce, count, h, quantity, share, show } from "../dom.js";
+import { announce, count, fill, h, quantity, share, show } from "../dom.js";
 import { downloadFolded, downloadPprof } from "../download.js";
 import { go, linkTo } from "../fragment.js";
 import { Icicle } from "../icicle.js";
@@ -130,9 +130,9 @@ class Stacks {
       h("button", { type: "button", class: "toggle", onclick: () => downloadPprof(profile) }, "pprof"),
     ];
     const focused = [...this.controls.querySelectorAll("select, button")].indexOf(document.activeElement);
-    this.controls.replaceChildren(...controls.filter(Boolean));
+    fill(this.controls, controls);
     this.controls.querySelectorAll("select, button")[focused]?.focus();
-    this.note.replaceChildren(...this.notes());
+    fill(this.note, ...this.notes());
   }
 
   notes() {
@@ -151,7 +151,8 @@ class Stacks {
     const path = [0, ...tree.path(this.zoom)];
     const shown = path.length > 7 ? [...path.slice(0, 2), -1, ...path.slice(-4)] : path;
     this.crumbs.hidden = path.length < 2;
-    this.crumbs.replaceChildren(
+    fill(
+      this.crumbs,
       ...shown.map((node) =>
         node < 0
           ? h("span", {}, "\u2026")
@@ -168,7 +169,8 @@ class Stacks {
     const facts = frame > 0 && this.by === "function"
       ? [file[frame] ? `${file[frame]}:${line[frame]}` : "", module[frame]].filter(Boolean)
       : [];
-    this.details.replaceChildren(
+    fill(
+      this.details,
       h("h2", {}, node ? show(tree.name(node)) : "All stacks"),
       ...facts.map((fact) => h("p", { class: "faint path" }, show(fact))),
       h("p", {}, h("b", {}, this.icicle.describe(node)), tree.self[node] ? `; of that, ${quantity(tree.self[node], this.unit())} at this frame itself` : ""),

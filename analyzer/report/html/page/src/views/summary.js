@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first screen: how it died, who owns the memory, suspects, what is missing.
 
-import { bytes, count, h, plural, share, show } from "../dom.js";
+import { bytes, count, fill, h, plural, share, show } from "../dom.js";
 import { linkTo } from "../fragment.js";
 import { shortHash } from "../tree.js";
 import { firstTelling, stackList } from "./stack_list.js";
@@ -97,8 +97,7 @@ function memory(report) {
     "section",
     { class: "card" },
     h("h2", {}, "Where its memory is"),
-    h("p", { class: "figure" }, h("b", {}, bytes(heap.inuse_bytes)), ` live in ${plural(heap.inuse_objects, "block")}`),
-    heap.writable_bytes ? h("p", { class: "faint" }, `of ${bytes(heap.writable_bytes)} writable memory`) : null,
+    h("p", { class: "figure" }, h("b", {}, bytes(heap.inuse_bytes)), ` live in ${plural(heap.inuse_objects, "block")}`, heap.writable_bytes ? h("span", { class: "faint" }, ` of ${bytes(heap.writable_bytes)} writable memory`) : null),
     h("div", { class: "stacked", "aria-hidden": "true" }, parts.map(([name, , size]) => h("span", { class: `part-${name}`, "width%": (100 * size) / whole }))),
     h(
       "table",
@@ -135,10 +134,9 @@ function owner(names, heap, site, most) {
     {},
     h("a", { href: link }, show(label, 120)),
     h("span", { class: "place" }, name?.place ? show(name.place, 60) : ""),
-    h("span", { class: "track", "aria-hidden": "true" }, h("span", { class: "bar", "width%": (100 * site.inuse_bytes) / most })),
-    h("span", { class: "number" }, `${bytes(site.inuse_bytes)}`),
+    h("span", { class: "number", title: plural(site.inuse_objects, "block") }, bytes(site.inuse_bytes)),
     h("span", { class: "number faint" }, share(site.inuse_bytes, heap.inuse_bytes)),
-    h("span", { class: "number faint" }, plural(site.inuse_objects, "block")),
+    h("span", { class: "track", "aria-hidden": "true" }, h("span", { class: "bar", "width%": (100 * site.inuse_bytes) / most })),
   );
 }
 
@@ -150,7 +148,7 @@ async function owners(report) {
   const most = Math.max(...first.map((site) => site.inuse_bytes), 1);
   return h(
     "section",
-    { class: "card wide" },
+    { class: "card" },
     h("h2", {}, "Who owns the memory"),
     h("ol", { class: "owners" }, first.map((site) => owner(names, heap, site, most))),
     h("p", { class: "more" }, h("a", { href: linkTo({ view: "stacks" }) }, "All stacks"), " ", h("a", { href: linkTo({ view: "table" }) }, "As a table")),
@@ -187,12 +185,12 @@ async function suspects(report) {
       h("h3", {}, h("span", {}, show(name?.name ?? suspect.site, 120)), " ", h("span", { class: "place" }, show(name?.place ?? "", 60))),
       h("p", {}, h("b", {}, bytes(suspect.inuse_bytes)), ` in ${plural(suspect.inuse_objects, "block")}, ${share(suspect.inuse_bytes, whole)} of the heap. `, held(suspect), " ", suspect.retained_bytes ? `Retains ${bytes(suspect.retained_bytes.all_pointers)}. ` : "", verdict(suspect)),
       h("p", { class: "faint" }, (suspect.reasons ?? []).map((reason) => show(reason, 200)).join("; ")),
-      h("p", {}, h("code", {}, show(suspect.next ?? "", 240))),
+      h("code", { tabindex: 0 }, show(suspect.next ?? "", 240)),
     );
   });
   return h(
     "section",
-    { class: "card wide" },
+    { class: "card" },
     h("h2", {}, found?.length ? `Suspects: ${plural(found.length, "site")}, and what to ask next` : "Suspects"),
     cards.length ? h("ol", { class: "suspects" }, cards) : h("p", {}, show(analyze.suspects_skipped ?? "None stands out.")),
   );
@@ -209,7 +207,7 @@ function missing(report) {
   ];
   return h(
     "section",
-    { class: "card wide" },
+    { class: "card" },
     h("h2", {}, "What is missing"),
     items.length ? h("ul", { class: "missing" }, items) : h("p", { class: "good" }, "Nothing was missing."),
   );
@@ -217,11 +215,19 @@ function missing(report) {
 
 async function putSummary(report, element) {
   if (!report.analyze) {
-    element.replaceChildren(h("h1", {}, "Report"), h("p", { role: "alert" }, "This file is cut off, or damaged: its first part is missing."));
+    fill(element, h("h1", {}, "Report"), h("p", { role: "alert" }, "This file is cut off, or damaged: its first part is missing."));
     return;
   }
-  const parts = [headline(report), h("div", { class: "grid" }, crash(report), memory(report), await owners(report), await suspects(report), missing(report))];
-  element.replaceChildren(...parts);
+  fill(
+    element,
+    headline(report),
+    h(
+      "div",
+      { class: "grid" },
+      h("div", { class: "column" }, crash(report), await owners(report), missing(report)),
+      h("div", { class: "column" }, memory(report), await suspects(report)),
+    ),
+  );
 }
 
 export function summaryView(report) {

@@ -2,7 +2,7 @@
 // Flat sums in a table that can be sorted by each column: by what allocated (self) and with all that
 // it called (total).
 
-import { count, h, quantity, show } from "../dom.js";
+import { count, fill, h, quantity, show } from "../dom.js";
 import { go, linkTo } from "../fragment.js";
 import { columnTitle } from "../report.js";
 import { shortHash } from "../tree.js";
@@ -38,7 +38,8 @@ class Table {
     const has = { type: profile.samples.type, scope: profile.samples.scope };
     const choices = BY.filter((b) => !has[b] || has[b].some((v) => v)).map((b) => [b, b]);
     const focused = [...this.controls.querySelectorAll("select")].indexOf(document.activeElement);
-    this.controls.replaceChildren(
+    fill(
+      this.controls,
       ...[profileChoice(this.report, state), choice("By", by, choices, (value) => go({ by: value }))].filter(Boolean),
     );
     this.controls.querySelectorAll("select")[focused]?.focus();
@@ -68,7 +69,8 @@ class Table {
     rows.sort(values ? (a, b) => values[b] - values[a] || a - b : (a, b) => (sums.names[a] < sums.names[b] ? -1 : 1));
     const shown = rows.slice(0, this.limit);
     this.note.textContent = `${count(shown.length)} of ${count(rows.length)}`;
-    this.table.replaceChildren(
+    fill(
+      this.table,
       h("table", { class: "sums" }, sortableHead(columns, sort, (key) => go({ sort: key }, { replace: true })), h("tbody", {}, shown.map((key) => this.row(profile, by, sums, columns, key)))),
       rows.length > shown.length
         ? h("button", { type: "button", onclick: () => ((this.limit *= 5), this.show(state)) }, "Show more")
