@@ -40,7 +40,8 @@ libjemalloc2 file:/usr/lib/x86_64-linux-gnu/libjemalloc.so.2
 libtcmalloc-minimal4 file:/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4
 libmimalloc2.0 file:/usr/lib/x86_64-linux-gnu/libmimalloc.so.2
 '
-# Programs to be traced, a test whose program is not there is skipped; and the manual's compiler.
+# Programs to be traced, and readers of what export writes: a test whose program is not there is
+# skipped. And the manual's compiler.
 hawk_packages_real='
 scdoc command:scdoc
 perl command:perl
@@ -59,6 +60,11 @@ lua5.4 command:lua5.4
 stress-ng command:stress-ng
 tcl8.6 command:tclsh8.6
 php8.2-cli command:php
+golang-go command:go
+chromium command:chromium
+heaptrack command:heaptrack_print
+jq command:jq
+npm command:npm
 '
 
 # hawk_build_folder SOURCE: where to build by default. The loader splits LD_PRELOAD at blanks and

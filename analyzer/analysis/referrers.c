@@ -6,11 +6,8 @@
  */
 #include "hawk/analysis/referrers.h"
 
-#include <string.h>
-
 #include "hawk/base/array.h"
-
-enum { WORD_BYTES = 8, WINDOW_BYTES = 64 << 10 };
+#include "hawk/graph/pointers.h"
 
 static struct hawk_referrer *append(struct hawk_referrers *list)
 {
@@ -19,38 +16,39 @@ static struct hawk_referrer *append(struct hawk_referrers *list)
 	return &list->items[list->count++];
 }
 
-static struct hawk_error *add_window(const struct hawk_graph *graph, uint32_t source, uint32_t to,
-				     uint64_t at, const uint8_t *bytes, size_t size,
-				     struct hawk_referrers *list)
+/** Pointers of one block, of which some are wanted. */
+struct wanted {
+	const struct hawk_graph *graph;
+	uint32_t to; /**< HAWK_BLOCK_NOWHERE = all */
+	struct hawk_referrers *list;
+};
+
+static struct hawk_error *add_pointers(void *context, const struct hawk_pointer *pointers,
+				       size_t count)
 {
-	const struct hawk_block_index *index = &graph->heap->index;
-	uint32_t whole = hawk_block_index_whole(index, source);
+	const struct wanted *wanted = context;
+	const struct hawk_block_index *index = &wanted->graph->heap->index;
 
-	for (size_t i = 0; i + WORD_BYTES <= size; i += WORD_BYTES) {
-		uint64_t address = hawk_block_start(index, source) + at + i;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t part = pointers[i].edge >> 1, source = pointers[i].source;
+		uint32_t target = hawk_block_index_whole(index, part);
+		uint32_t whole = hawk_block_index_whole(index, source);
+		uint64_t inside = pointers[i].inside + hawk_block_start(index, part) -
+				  hawk_block_start(index, target);
 		struct hawk_referrer *item;
-		uint64_t value, inside;
-		uint32_t target;
-		bool interior;
 
-		memcpy(&value, bytes + i, sizeof(value));
-		target = hawk_block_index_find(index, value, &interior);
-		if (target == HAWK_BLOCK_NOWHERE ||
-		    (to != HAWK_BLOCK_NOWHERE && !hawk_block_index_same(index, target, to)))
+		if (wanted->to != HAWK_BLOCK_NOWHERE &&
+		    !hawk_block_index_same(index, part, wanted->to))
 			continue;
-		/* Blocks carved out of this one have their own pointers. */
-		if (hawk_block_index_find(index, address, &interior) != source)
-			continue;
-		item = append(list);
+		item = append(wanted->list);
 		if (!item)
 			return &hawk_enomem;
-		target = hawk_block_index_whole(index, target);
-		inside = value - hawk_block_start(index, target);
 		*item = (struct hawk_referrer){
 			.source = whole,
 			.target = target,
 			.interior = inside,
-			.offset = address - hawk_block_start(index, whole),
+			.offset = pointers[i].offset + hawk_block_start(index, source) -
+				  hawk_block_start(index, whole),
 			.inside = inside,
 		};
 	}
@@ -61,25 +59,9 @@ static struct hawk_error *add_window(const struct hawk_graph *graph, uint32_t so
 static struct hawk_error *add_readable(const struct hawk_graph *graph, uint32_t source, uint32_t to,
 				       struct hawk_referrers *list)
 {
-	uint64_t start = hawk_block_start(&graph->heap->index, source);
-	uint64_t size = hawk_block_size(&graph->heap->index, source);
-	struct hawk_error *err = NULL;
-	uint8_t buffer[4096];
+	struct wanted wanted = {.graph = graph, .to = to, .list = list};
 
-	for (uint64_t at = 0; at + WORD_BYTES <= size && !err;) {
-		size_t window = size - at < WINDOW_BYTES ? (size_t)(size - at) : WINDOW_BYTES;
-		const uint8_t *bytes = hawk_target_view(graph->heap->target, start + at, window);
-
-		if (!bytes) {
-			window = window < sizeof(buffer) ? window : sizeof(buffer);
-			memset(buffer, 0, sizeof(buffer));
-			hawk_target_read_some(graph->heap->target, start + at, buffer, window);
-			bytes = buffer;
-		}
-		err = add_window(graph, source, to, at, bytes, window, list);
-		at += window;
-	}
-	return err;
+	return hawk_pointers_read_parts(graph, source, source + 1, add_pointers, &wanted);
 }
 
 /** What the graph knows without the bytes: that, but not where. */
@@ -124,12 +106,9 @@ struct hawk_error *hawk_referrers_add(const struct hawk_graph *graph, uint32_t s
 static struct hawk_error *add_roots(const struct hawk_graph *graph, uint32_t block,
 				    struct hawk_referrers *list)
 {
-	uint64_t start = hawk_block_start(&graph->heap->index, block);
-
 	for (size_t i = 0; i < graph->roots.count; i++) {
 		const struct hawk_root *root = &graph->roots.items[i];
 		struct hawk_referrer *item;
-		uint64_t value;
 		bool interior;
 
 		if (!hawk_block_index_same(&graph->heap->index, root->edge >> 1, block))
@@ -143,13 +122,9 @@ static struct hawk_error *add_roots(const struct hawk_graph *graph, uint32_t blo
 			.target = block,
 			.root = true,
 			.interior = interior,
-			.inside = interior ? HAWK_OFFSET_UNKNOWN : 0,
+			.inside = interior ? hawk_roots_inside(graph->heap, &graph->roots, i, block)
+					   : 0,
 		};
-		if (item->interior && root->kind != HAWK_ROOT_REGISTER &&
-		    hawk_target_read_some(graph->heap->target, root->address, &value,
-					  sizeof(value)) == sizeof(value) &&
-		    value - start < hawk_block_index_asked_bytes(&graph->heap->index, block))
-			item->inside = value - start;
 	}
 	return NULL;
 }

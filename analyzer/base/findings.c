@@ -73,6 +73,13 @@ void hawk_findings_add(struct hawk_findings *findings, enum hawk_finding_sort so
 	va_end(arguments);
 }
 
+void hawk_findings_add_all(struct hawk_findings *findings, const struct hawk_findings *from)
+{
+	for (size_t i = 0; i < from->count; i++)
+		hawk_findings_add(findings, from->items[i].sort, from->items[i].partial,
+				  from->items[i].key, "%s", from->items[i].text);
+}
+
 static int compare(const void *a, const void *b)
 {
 	const struct hawk_finding *one = a, *other = b;

@@ -96,17 +96,12 @@ static bool is_filtered(const struct hawk_settings *settings)
 	       settings->sort;
 }
 
-static bool is_table_file(const struct hawk_session *session)
-{
-	return hawk_target_process(session->target)->table_file;
-}
-
-/** Not for a table file, which has no blocks; nor for a process that stands still meanwhile, unless
+/** Not without blocks; nor for a process that stands still meanwhile, unless
  * asked for. */
 static bool suspects_wanted(const struct hawk_session *session)
 {
 	return !session->settings->no_suspects && !is_filtered(session->settings) &&
-	       !is_table_file(session) &&
+	       hawk_session_has_blocks(session) &&
 	       (!session->settings->pid || session->settings->full || session->settings->suspects);
 }
 
@@ -140,9 +135,12 @@ static void append_refusal(const struct hawk_session *session, const char *targe
 	uint64_t need = session->heap.sums.blocks * GRAPH_BYTES_PER_BLOCK;
 	uint64_t have = hawk_memory_available();
 
-	if (is_table_file(session))
+	if (hawk_target_process(session->target)->table_file)
 		hawk_text_puts(text, "No suspects: a table file has counts but no memory, so it "
 				     "cannot show who holds a block, or for how long.");
+	else if (!hawk_session_has_blocks(session))
+		hawk_text_puts(text, "No suspects: this snapshot holds sites and no blocks, so it "
+				     "cannot show who holds one, or for how long.");
 	else if (session->settings->pid && !session->settings->full && !session->settings->suspects)
 		hawk_text_printf(text,
 				 "Suspects, and who holds them, take a longer stop of the process: "
@@ -157,6 +155,16 @@ static void append_refusal(const struct hawk_session *session, const char *targe
 				 target);
 }
 
+/** A snapshot may have lost what comes behind its heap. */
+static bool is_damaged(struct hawk_session *session, const struct hawk_error *err)
+{
+	if (hawk_error_code(err) != HAWK_ERROR_FORMAT || !hawk_target_snapshot(session->target))
+		return false;
+	hawk_findings_add(&session->findings, HAWK_FINDING_DAMAGE, true, "snapshot-damaged",
+			  "it %s", hawk_error_message(err));
+	return true;
+}
+
 static struct hawk_error *make_suspects(struct hawk_session *session, struct suspects *ret)
 {
 	struct hawk_error *err = hawk_session_dominators(session, HAWK_EDGES_ALL);
@@ -168,10 +176,12 @@ static struct hawk_error *make_suspects(struct hawk_session *session, struct sus
 					 session->report.dominators, session->report.roots,
 					 session->settings->full, &ret->found);
 	if (!err || (hawk_error_code(err) != HAWK_ERROR_UNSUPPORTED &&
-		     hawk_error_code(err) != HAWK_ERROR_NOMEM))
+		     hawk_error_code(err) != HAWK_ERROR_NOMEM && !is_damaged(session, err)))
 		return err;
-	/* More than can be numbered, or held: the rest of the answer stands. */
-	hawk_text_printf(&ret->skipped, "No suspects: %s.", hawk_error_message(err));
+	/* More than can be numbered, or held, or is there: the rest of the answer stands. */
+	hawk_text_printf(&ret->skipped, "No suspects: %s%s.",
+			 hawk_error_code(err) == HAWK_ERROR_FORMAT ? "the file " : "",
+			 hawk_error_message(err));
 	hawk_error_destroy(err);
 	hawk_suspects_deinit(&ret->found); /* what has been found of them */
 	ret->report.skipped = ret->skipped.bytes;
@@ -222,6 +232,12 @@ static struct hawk_error *ask_schemas(struct hawk_session *session)
 	struct hawk_error *err = NULL;
 	size_t asked = 0;
 
+	if (!(session->heap.knows & HAWK_HEAP_CONTENTS)) {
+		hawk_screen_heading(&session->screen,
+				    "What blocks of the largest sites look like: a snapshot holds "
+				    "no contents");
+		return NULL;
+	}
 	for (size_t i = 0; i < session->heap.site_count && asked < SCHEMAS && !err; i++) {
 		const struct hawk_site *site = &session->heap.sites[i];
 		struct hawk_settings settings = {
@@ -314,7 +330,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 {
 	struct hawk_leaks_session leaks = {0};
 	bool full = session->settings->full && !session->settings->json &&
-		    !hawk_target_process(session->target)->table_file;
+		    hawk_session_has_blocks(session);
 	struct hawk_error *err = load(session);
 
 	if (!err && full)

@@ -30,6 +30,7 @@ int hawk_verb_answer(const struct hawk_verb *verb, struct hawk_session *session)
 	err = hawk_session_release(session, verb->answer(session));
 	hawk_session_close_report(session);
 	hawk_bar_clear(&session->bar);
+	err = hawk_session_name_snapshot(session, err);
 	session->failed = err;
 	if (err) {
 		int code = hawk_fail(err);

@@ -65,7 +65,10 @@ struct hawk_settings {
 	int rows;               /**< table, csv, json */
 	int format;             /**< of export */
 	int what;               /**< live, total, lost */
+	int paths;              /**< of snapshot: full, base */
+	bool sites_only;        /**< of snapshot */
 	bool plumbing;
+	bool with_source; /**< embed source files */
 	const char *base; /**< core to compare with */
 	const char *fail_if_grown;
 	bool folded;
@@ -76,11 +79,11 @@ struct hawk_settings {
 	struct hawk_number {
 		bool given;
 		uint64_t value;
-	} exit_code;
+	} exit_code, context;
 	struct hawk_strings {
 		const char *items[HAWK_STRINGS_MAX];
 		size_t count;
-	} suppressions;
+	} suppressions, source_directories;
 	struct hawk_site_query {
 		bool given;
 		struct hawk_site_prefix prefix;
@@ -181,12 +184,14 @@ extern const struct hawk_verb hawk_verb_path;
 extern const struct hawk_verb hawk_verb_merge_paths;
 extern const struct hawk_verb hawk_verb_retained;
 extern const struct hawk_verb hawk_verb_sites;
+extern const struct hawk_verb hawk_verb_source;
 extern const struct hawk_verb hawk_verb_schema;
 extern const struct hawk_verb hawk_verb_growth;
 extern const struct hawk_verb hawk_verb_sql;
 extern const struct hawk_verb hawk_verb_diff;
 extern const struct hawk_verb hawk_verb_export;
 extern const struct hawk_verb hawk_verb_redact;
+extern const struct hawk_verb hawk_verb_snapshot;
 extern const struct hawk_verb hawk_verb_html;
 extern const struct hawk_verb hawk_verb_shell;
 extern const struct hawk_verb hawk_verb_help;

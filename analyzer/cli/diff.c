@@ -13,6 +13,9 @@
 
 enum { BY_SITE = 1 };
 
+/* Nanoseconds; a rate from less is none. */
+static const uint64_t RATE_NS_MIN = UINT64_C(60) * 1000000000;
+
 /** --fail-if-grown: of the earlier bytes, in per cent, or bytes. */
 struct limit {
 	bool given, is_share;
@@ -30,7 +33,8 @@ static struct hawk_error *parse_limit(const char *text, struct limit *ret)
 		return NULL;
 	ret->is_share = length && text[length - 1] == '%';
 	ret->percent = strtod(text, &end);
-	if (ret->is_share && end == text + length - 1 && ret->percent >= 0 && ret->percent < 1e6)
+	if (ret->is_share && end != text && end == text + length - 1 && ret->percent >= 0 &&
+	    ret->percent < 1e6)
 		return NULL;
 	return hawk_error_create(HAWK_ERROR_USAGE,
 				 "--fail-if-grown is a share or a size: 10%%, 5M; not \"%s\"",
@@ -71,9 +75,9 @@ static void append_name(struct hawk_text *text, const struct hawk_profiled *prof
 
 static double hours_between(const struct hawk_profiled *before, const struct hawk_profiled *after)
 {
-	return after->life_ns > before->life_ns && before->life_ns
-		       ? (double)(after->life_ns - before->life_ns) / 3600e9
-		       : 0;
+	uint64_t ns = after->life_ns > before->life_ns ? after->life_ns - before->life_ns : 0;
+
+	return before->life_ns && ns >= RATE_NS_MIN ? (double)ns / 3600e9 : 0;
 }
 
 static bool are_different(const struct hawk_profiled *before, const struct hawk_profiled *after)

@@ -7,14 +7,24 @@
 #include "hawk/export/export.h"
 #include "profile.h"
 
-/** In the order of --format's words; behind them are those of enum hawk_export_graph. */
-static struct hawk_error *(*const writers[])(const struct hawk_export *, struct hawk_output *) = {
-	hawk_export_pprof,
-	hawk_export_folded,
-	hawk_export_speedscope,
+struct format {
+	struct hawk_error *(*write)(const struct hawk_export *, struct hawk_output *);
+	const char *binary; /**< name of what is not for a terminal; NULL = text */
+	bool needs_blocks;  /**< and so cannot hold a difference */
 };
 
-enum { FIRST_GRAPH = sizeof(writers) / sizeof(writers[0]) + 1 };
+/** In the order of --format's words; behind them are those of enum hawk_export_graph. */
+static const struct format formats[] = {
+	{hawk_export_pprof, "a pprof profile", false},
+	{hawk_export_folded, NULL, false},
+	{hawk_export_speedscope, NULL, false},
+	{hawk_export_dhat, NULL, false},
+	{hawk_export_massif, NULL, false},
+	{hawk_export_heaptrack, NULL, true},
+	{hawk_export_ndjson, NULL, false},
+};
+
+enum { FIRST_GRAPH = sizeof(formats) / sizeof(formats[0]) + 1 };
 
 static struct hawk_error *check(struct hawk_settings *settings)
 {
@@ -26,6 +36,10 @@ static struct hawk_error *check(struct hawk_settings *settings)
 
 		if (err)
 			return err;
+	} else if (formats[settings->format - 1].needs_blocks &&
+		   (settings->base || settings->what > HAWK_WHAT_LIVE)) {
+		return hawk_error_create(HAWK_ERROR_USAGE,
+					 "this format has live blocks: no --what, no --base");
 	}
 	return hawk_check_profile(settings);
 }
@@ -49,25 +63,42 @@ static struct hawk_error *subtract_base(struct hawk_session *session,
 	return NULL;
 }
 
+/** pprof's readers want gzip; without zlib they also take it as it is. */
+static struct hawk_error *write_profile(struct hawk_session *session,
+					const struct hawk_profiled *profiled)
+{
+	const struct format *format = &formats[session->settings->format - 1];
+	const struct hawk_export export = {
+		.profile = profiled->profile,
+		.process = hawk_target_process(session->target),
+		.heap = &session->heap,
+		.findings = &session->findings,
+		.source = profiled->source,
+		.end_ns = profiled->end_ns,
+		.life_ns = profiled->life_ns,
+		.column = profiled->column,
+		.filtered = hawk_is_profile_filtered(session->settings) || session->settings->base,
+		.blocks_max = HAWK_EXPORT_BLOCKS_MAX,
+	};
+
+	if (format->binary)
+		hawk_error_destroy(hawk_output_gzip(session->output));
+	return format->write(&export, session->output);
+}
+
 static struct hawk_error *export_profile(struct hawk_session *session)
 {
-	struct hawk_profiled profiled;
-	struct hawk_error *err = hawk_session_profile(session, &profiled);
+	const char *binary = formats[session->settings->format - 1].binary;
+	struct hawk_error *err =
+		binary ? hawk_output_refuse_terminal(session->output, binary) : NULL;
+	struct hawk_profiled profiled = {0};
 
+	if (!err)
+		err = hawk_session_profile(session, &profiled);
 	if (!err && session->settings->base)
 		err = subtract_base(session, &profiled);
-	if (!err) {
-		const struct hawk_export export = {
-			.profile = profiled.profile,
-			.process = hawk_target_process(session->target),
-			.source = profiled.source,
-			.end_ns = profiled.end_ns,
-			.life_ns = profiled.life_ns,
-			.column = profiled.column,
-		};
-
-		err = writers[session->settings->format - 1](&export, session->output);
-	}
+	if (!err)
+		err = write_profile(session, &profiled);
 	hawk_profiled_deinit(&profiled);
 	return err;
 }
@@ -84,7 +115,8 @@ static const struct hawk_option options[] = {
 	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
 	 "read a running or stopped process instead of a core"},
 	{"format", 'F', HAWK_OPTION_CHOICE, HAWK_AT(format),
-	 "pprof|folded|speedscope|heapsnapshot|sqlite|dot", "what to write"},
+	 "pprof|folded|speedscope|dhat|massif|heaptrack|ndjson|heapsnapshot|sqlite|dot",
+	 "what to write"},
 	{"base", '\0', HAWK_OPTION_STRING, HAWK_AT(base), "CORE",
 	 "write what has been added since CORE"},
 	{0},
@@ -94,10 +126,11 @@ const struct hawk_verb hawk_verb_export = {
 	.name = "export",
 	.arguments = "--format F [options] CORE | TABLE | --pid PID",
 	.summary = "the answer as a file for other viewers",
-	.details =
-		"Writes who owns the memory, by stack, in a format that other tools read; or all "
-		"blocks and pointers (heapsnapshot), all tables (sqlite), the graph of sites "
-		"(dot).",
+	.details = "Writes who owns the memory, by stack, in a format that other tools read. "
+		   "pprof: go tool pprof, Perfetto. folded: flame graphs. speedscope: its web "
+		   "page. dhat: Valgrind's dh_view.html. massif: ms_print. heaptrack: its viewer, "
+		   "block by block. ndjson: rows for jq, DuckDB, ClickHouse. Or all blocks and "
+		   "pointers (heapsnapshot), all tables (sqlite), the graph of sites (dot).",
 	.options = {options, hawk_profile_options, hawk_target_options, hawk_output_options,
 		    hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,

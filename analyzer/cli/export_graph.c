@@ -13,9 +13,9 @@
 struct hawk_error *hawk_export_graph_check(const struct hawk_settings *settings,
 					   enum hawk_export_graph format)
 {
-	if (settings->what || settings->plumbing)
+	if (settings->what || settings->plumbing || settings->base)
 		return hawk_error_create(HAWK_ERROR_USAGE,
-					 "--what and --plumbing are for formats of stacks");
+					 "--what, --plumbing and --base are for formats of stacks");
 	if (format == HAWK_EXPORT_DOT)
 		return NULL;
 	if (format == HAWK_EXPORT_SQLITE && !settings->output)

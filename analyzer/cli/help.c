@@ -33,13 +33,35 @@ static void print_wrapped(const char *text, unsigned indent)
 	putchar('\n');
 }
 
+/** Words of a choice go on in the next line where there are too many. */
+static void print_argument(const char *argument, unsigned column)
+{
+	unsigned indent = column;
+
+	while (*argument) {
+		size_t length = strcspn(argument, "|");
+
+		length += argument[length] == '|';
+		if (column > indent && column + length > HELP_WIDTH) {
+			printf("\n%*s", (int)indent, "");
+			column = indent;
+		}
+		printf("%.*s", (int)length, argument);
+		column += (unsigned)length;
+		argument += length;
+	}
+}
+
 static void print_option(const struct hawk_option *option)
 {
-	if (option->letter)
-		printf("  -%c, --%s", option->letter, option->name);
-	else
-		printf("  --%s", option->name);
-	printf("%s%s\n", option->argument ? "=" : "", option->argument ? option->argument : "");
+	int column = option->letter ? printf("  -%c, --%s", option->letter, option->name)
+				    : printf("  --%s", option->name);
+
+	if (option->argument) {
+		putchar('=');
+		print_argument(option->argument, (unsigned)column + 1);
+	}
+	putchar('\n');
 	print_wrapped(option->help, OPTION_INDENT);
 }
 

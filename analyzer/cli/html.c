@@ -67,6 +67,16 @@ static struct hawk_error *put_document(struct page *page, const struct hawk_verb
 	return leave_out(page, name, err);
 }
 
+static struct hawk_error *put_sources(struct hawk_session *session,
+				      const struct hawk_profile *profile)
+{
+	const struct hawk_strings *folders = &session->settings->source_directories;
+	const struct hawk_source_directories directories = {folders->items, folders->count};
+
+	return hawk_html_sources(profile, session->symbols, &directories, &session->findings,
+				 session->output);
+}
+
 /** The profile `what` as the part "profile-NAME". */
 static struct hawk_error *put_profile(struct page *page, enum hawk_what what, const char *name)
 {
@@ -82,6 +92,8 @@ static struct hawk_error *put_profile(struct page *page, enum hawk_what what, co
 	session->settings = ours;
 	if (!err)
 		err = hawk_html_profile(profiled.profile, name, session->output);
+	if (!err && what == HAWK_WHAT_LIVE && ours->with_source)
+		err = put_sources(session, profiled.profile);
 	hawk_profiled_deinit(&profiled);
 	return leave_out(page, name, err);
 }
@@ -127,6 +139,7 @@ static struct hawk_error *put_rest(struct page *page)
 		hawk_json_object_end(&json);
 	}
 	hawk_json_array_end(&json);
+	hawk_html_put_findings(&session->findings, &json);
 	err = hawk_html_put_map(session->target, &json);
 	if (!err) {
 		hawk_json_object_end(&json);
@@ -215,6 +228,11 @@ static const struct hawk_option options[] = {
 	 "read a running or stopped process instead of a core"},
 	{"base", '\0', HAWK_OPTION_STRING, HAWK_AT(base), "CORE",
 	 "show what has been added since CORE, too"},
+	{"with-source", '\0', HAWK_OPTION_FLAG, HAWK_AT(with_source), NULL,
+	 "put the source files that are found here into the page"},
+	{"source-dir", '\0', HAWK_OPTION_STRINGS, HAWK_AT(source_directories), "DIR",
+	 "look for source files below DIR first, by as much of their path as fits; may be "
+	 "repeated"},
 	{"plumbing", '\0', HAWK_OPTION_FLAG, HAWK_AT(plumbing), NULL,
 	 "keep the frames of allocators and standard libraries at the end of stacks"},
 	{"focus", '\0', HAWK_OPTION_STRING, HAWK_AT(focus), "REGEX",

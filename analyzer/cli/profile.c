@@ -35,7 +35,7 @@ const struct hawk_option hawk_profile_options[] = {
 	{0},
 };
 
-static bool is_filtered(const struct hawk_settings *settings)
+bool hawk_is_profile_filtered(const struct hawk_settings *settings)
 {
 	return settings->focus || settings->ignore || settings->min_bytes;
 }
@@ -74,7 +74,8 @@ static struct hawk_error *profile_sites(struct hawk_session *session, struct haw
 		err = list_sites(session, &list);
 	if (!err)
 		err = hawk_profile_of_sites(&session->heap, session->symbols, &list,
-					    is_filtered(session->settings), &style, ret);
+					    hawk_is_profile_filtered(session->settings), &style,
+					    ret);
 	hawk_site_list_deinit(&list);
 	return err;
 }
@@ -86,7 +87,7 @@ static struct hawk_error *choose_sites(struct hawk_session *session, bool **ret)
 	struct hawk_error *err;
 
 	*ret = NULL;
-	if (!is_filtered(session->settings))
+	if (!hawk_is_profile_filtered(session->settings))
 		return NULL;
 	err = list_sites(session, &list);
 	if (err)

@@ -46,6 +46,9 @@ struct hawk_error *hawk_session_put_folded(struct hawk_session *session,
 					   const struct hawk_tree_roots *groups,
 					   const struct hawk_site_tree *tree);
 
+/** Whether filters leave out sites. */
+bool hawk_is_profile_filtered(const struct hawk_settings *settings);
+
 /** HAWK_ERROR_USAGE for bad filters. */
 struct hawk_error *hawk_check_profile(const struct hawk_settings *settings);
 

@@ -226,6 +226,10 @@ static struct hawk_error *answer(struct hawk_session *session)
 	struct hawk_file_sink *sink = NULL;
 	struct hawk_error *err;
 
+	if (hawk_target_snapshot(session->target))
+		return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
+					 "%s: a snapshot has no data to leave out",
+					 session->source);
 	if (hawk_target_process(session->target)->table_file)
 		return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
 					 "%s: is a table file and no core: it holds no data",

@@ -107,6 +107,8 @@ static struct hawk_error *answer(struct hawk_session *session)
 	struct hawk_error *err = hawk_session_heap(session);
 
 	if (!err)
+		err = hawk_session_contents(session);
+	if (!err)
 		err = hawk_session_report(session);
 	report_redacted(session);
 	if (!err && session->heap.knows)

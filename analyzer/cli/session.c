@@ -200,8 +200,18 @@ struct hawk_error *hawk_session_open(struct hawk_session *session,
 		err = attach_table(session, settings->table_file);
 	if (err)
 		return err;
-	return hawk_symbols_create(session->target, &options, &session->findings,
-				   &session->symbols);
+	session->findings_opened = session->findings.count;
+	err = hawk_symbols_create(session->target, &options, &session->findings, &session->symbols);
+	return hawk_session_name_snapshot(session, err);
+}
+
+struct hawk_error *hawk_session_name_snapshot(const struct hawk_session *session,
+					      struct hawk_error *err)
+{
+	if (!err || hawk_error_code(err) != HAWK_ERROR_FORMAT || !session->target ||
+	    !hawk_target_snapshot(session->target))
+		return err;
+	return hawk_error_prefix(err, "%s", session->source);
 }
 
 struct hawk_error *hawk_session_release(struct hawk_session *session, struct hawk_error *err)

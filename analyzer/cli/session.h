@@ -41,11 +41,12 @@ struct hawk_session {
 	const struct hawk_settings *settings; /**< of the question that is being answered */
 	int code;                             /**< exit code, as far as the verb sets it */
 	bool checked;
-	bool failed;           /**< there is no answer */
-	bool answer_complete;  /**< set by a verb: whatever findings say */
-	size_t findings_said;  /**< of the findings: on stderr already */
-	uint64_t unpacking_ns; /**< that opening compressed files took on a terminal */
-	const char *source;    /**< the core's path; NULL for a process */
+	bool failed;            /**< there is no answer */
+	bool answer_complete;   /**< set by a verb: whatever findings say */
+	size_t findings_opened; /**< of the findings: from opening the target */
+	size_t findings_said;   /**< of the findings: on stderr already */
+	uint64_t unpacking_ns;  /**< that opening compressed files took on a terminal */
+	const char *source;     /**< the core's path; NULL for a process */
 	struct hawk_output *output;
 	struct hawk_screen screen;
 	struct hawk_pointer_report report; /**< of the question; hawk_session_report() */
@@ -85,6 +86,12 @@ struct hawk_error *hawk_session_reach(struct hawk_session *session);
  * of the memory. */
 struct hawk_error *hawk_session_dominators(struct hawk_session *session, enum hawk_edges edges);
 struct hawk_error *hawk_session_paths(struct hawk_session *session);
+
+/** Returns true if single blocks can be known: not of a table file, nor of sites alone. */
+bool hawk_session_has_blocks(const struct hawk_session *session);
+
+/** HAWK_ERROR_UNSUPPORTED if the contents of blocks are not there: in a snapshot. */
+struct hawk_error *hawk_session_contents(const struct hawk_session *session);
 
 /** HAWK_ERROR_NOT_FOUND if a process was released, so that its memory cannot be read any more. */
 struct hawk_error *hawk_session_readable(const struct hawk_session *session);
@@ -137,6 +144,10 @@ struct hawk_error *hawk_session_release(struct hawk_session *session, struct haw
 /** After all reading: adds the findings "not-traced" if no table was found, and what went wrong
  * with the target meanwhile. */
 void hawk_session_check(struct hawk_session *session);
+
+/** Says which file is meant if `err` is about the contents of a snapshot. */
+struct hawk_error *hawk_session_name_snapshot(const struct hawk_session *session,
+					      struct hawk_error *err);
 
 /** On stderr: the findings that make the answer incomplete, for verbs whose output has no place for
  * them. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "hawk/base/cleanup.h"
+#include "hawk/snapshot/reader.h"
 #include "session.h"
 
 enum {
@@ -61,14 +62,42 @@ void hawk_session_drop_heap(struct hawk_session *session)
 	session->has_paths = false;
 }
 
-/** Whoever asks for more than counts by site. */
-static struct hawk_error *refuse_table_file(const struct hawk_session *session)
+static bool has_sites_only(const struct hawk_session *session)
 {
-	if (!hawk_target_process(session->target)->table_file)
+	const struct hawk_snapshot *snapshot = hawk_target_snapshot(session->target);
+
+	return snapshot && hawk_snapshot_flags(snapshot) & HAWK_SNAPSHOT_SITES_ONLY;
+}
+
+bool hawk_session_has_blocks(const struct hawk_session *session)
+{
+	return !hawk_target_process(session->target)->table_file && !has_sites_only(session);
+}
+
+/** Whoever asks for more than counts by site. */
+static struct hawk_error *need_blocks(const struct hawk_session *session)
+{
+	if (has_sites_only(session))
+		return hawk_error_create(
+			HAWK_ERROR_UNSUPPORTED,
+			"%s: this snapshot holds sites and no blocks (it was made "
+			"with --sites-only); \"hawk-core analyze\" and \"hawk-core "
+			"export\" can read it",
+			session->source);
+	if (hawk_target_process(session->target)->table_file)
+		return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
+					 "%s: a table file has counts by stack and no blocks; only "
+					 "\"hawk-core analyze\" can read it",
+					 session->source);
+	return NULL;
+}
+
+struct hawk_error *hawk_session_contents(const struct hawk_session *session)
+{
+	if (!session->heap.knows || session->heap.knows & HAWK_HEAP_CONTENTS)
 		return NULL;
 	return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
-				 "%s: a table file has counts by stack and no blocks; only "
-				 "\"hawk-core analyze\" can read it",
+				 "%s: a snapshot holds no contents of blocks; ask the core",
 				 session->source);
 }
 
@@ -83,7 +112,7 @@ struct hawk_error *hawk_session_readable(const struct hawk_session *session)
 
 struct hawk_error *hawk_session_table(struct hawk_session *session)
 {
-	struct hawk_error *err = refuse_table_file(session);
+	struct hawk_error *err = need_blocks(session);
 
 	if (err || session->has_table)
 		return err;
@@ -121,7 +150,7 @@ struct hawk_error *hawk_session_sites(struct hawk_session *session)
 
 struct hawk_error *hawk_session_heap(struct hawk_session *session)
 {
-	struct hawk_error *err = refuse_table_file(session);
+	struct hawk_error *err = need_blocks(session);
 
 	if (!err)
 		err = hawk_session_sites(session);
@@ -133,6 +162,7 @@ struct hawk_error *hawk_session_heap(struct hawk_session *session)
 static struct hawk_error *make_graph(struct hawk_session *session, struct hawk_findings *findings)
 {
 	struct hawk_error *err = hawk_session_heap(session);
+	size_t before;
 
 	if (err || session->has_graph)
 		return err;
@@ -140,6 +170,10 @@ static struct hawk_error *make_graph(struct hawk_session *session, struct hawk_f
 	if (!err)
 		err = hawk_graph_make(&session->heap, &session->vtables, findings, &session->graph);
 	session->has_graph = !err;
+	before = session->findings.count;
+	if (!err)
+		err = hawk_symbols_open_for_graph(session->symbols);
+	hawk_findings_sort(&session->findings, before);
 	return err;
 }
 
@@ -151,12 +185,9 @@ struct hawk_error *hawk_session_edges(struct hawk_session *session)
 struct hawk_error *hawk_session_graph(struct hawk_session *session)
 {
 	struct hawk_error *err = make_graph(session, &session->findings);
-	struct hawk_findings *unsaid = &session->graph_findings;
 
-	for (size_t i = 0; !err && i < unsaid->count; i++)
-		hawk_findings_add(&session->findings, unsaid->items[i].sort,
-				  unsaid->items[i].partial, unsaid->items[i].key, "%s",
-				  unsaid->items[i].text);
+	if (!err)
+		hawk_findings_add_all(&session->findings, &session->graph_findings);
 	return err;
 }
 

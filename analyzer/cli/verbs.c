@@ -62,25 +62,13 @@ const struct hawk_option hawk_output_options[] = {
 };
 
 const struct hawk_verb *const hawk_verbs[] = {
-	&hawk_verb_run,
-	&hawk_verb_analyze,
-	&hawk_verb_whatis,
-	&hawk_verb_blocks,
-	&hawk_verb_leaks,
-	&hawk_verb_refs,
-	&hawk_verb_path,
-	&hawk_verb_merge_paths,
-	&hawk_verb_retained,
-	&hawk_verb_sites,
-	&hawk_verb_schema,
-	&hawk_verb_growth,
-	&hawk_verb_sql,
-	&hawk_verb_diff,
-	&hawk_verb_export,
-	&hawk_verb_redact,
-	&hawk_verb_html,
-	&hawk_verb_shell,
-	&hawk_verb_help,
+	&hawk_verb_run,    &hawk_verb_analyze,     &hawk_verb_whatis,
+	&hawk_verb_blocks, &hawk_verb_leaks,       &hawk_verb_refs,
+	&hawk_verb_path,   &hawk_verb_merge_paths, &hawk_verb_retained,
+	&hawk_verb_sites,  &hawk_verb_source,      &hawk_verb_schema,
+	&hawk_verb_growth, &hawk_verb_sql,         &hawk_verb_diff,
+	&hawk_verb_export, &hawk_verb_redact,      &hawk_verb_snapshot,
+	&hawk_verb_html,   &hawk_verb_shell,       &hawk_verb_help,
 	NULL,
 };
 

@@ -9,6 +9,8 @@
 #include <malloc.h>
 
 #include "hawk/base/prefetch.h"
+#include "places.h"
+#include "snapshot.h"
 
 enum {
 	EDGES_AT_ONCE = 64,
@@ -20,9 +22,12 @@ struct hawk_error *hawk_graph_make(const struct hawk_heap *heap,
 				   struct hawk_findings *findings, struct hawk_graph *ret)
 {
 	struct hawk_graph graph;
-	struct hawk_error *err = hawk_graph_read_edges(heap, &graph);
+	struct hawk_error *err;
 	size_t before;
 
+	if (!(heap->knows & HAWK_HEAP_CONTENTS) && hawk_target_snapshot(heap->target))
+		return hawk_graph_read_snapshot(heap, findings, ret);
+	err = hawk_graph_read_edges(heap, &graph);
 	if (err)
 		return err;
 	err = hawk_roots_find(heap, findings, &graph.roots);
@@ -112,6 +117,7 @@ void hawk_graph_deinit(struct hawk_graph *graph)
 {
 	hawk_roots_deinit(&graph->roots);
 	hawk_explained_deinit(&graph->explained);
+	hawk_places_destroy(graph->places);
 	hawk_area_destroy(&graph->offsets_area);
 	hawk_area_destroy(&graph->edges_area);
 	*graph = (struct hawk_graph){0};

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "graph_words.h"
-#include "hawk/base/cleanup.h"
+#include "places.h"
 #include "hawk/base/prefetch.h"
 #include "hawk/base/progress.h"
 
@@ -23,6 +23,7 @@ struct reader {
 	hawk_pointers_function *function;
 	void *context;
 	struct hawk_words words;
+	struct hawk_places_cursor place; /**< of a snapshot */
 	size_t count;
 	struct hawk_pointer pointers[POINTERS_AT_ONCE];
 };
@@ -43,9 +44,10 @@ static bool leads_to(const struct hawk_block_index *index, uint64_t value, uint3
 	return value - start < hawk_block_size(index, edge >> 1);
 }
 
-/* The next word of the range from `*at` on that `edge` can be; false = not here. */
+/* The next word of the range from `*at` on that `edge` can be, and how far behind the block's start
+ * it leads; false = not here. */
 static bool find_word(const struct hawk_block_index *index, const struct hawk_word_range *range,
-		      uint32_t edge, size_t *at)
+		      uint32_t edge, size_t *at, uint64_t *inside)
 {
 	uint64_t start = hawk_block_start(index, edge >> 1);
 
@@ -53,10 +55,20 @@ static bool find_word(const struct hawk_block_index *index, const struct hawk_wo
 		uint64_t value;
 
 		memcpy(&value, range->bytes + *at * HAWK_WORD_BYTES, sizeof(value));
+		*inside = value - start;
 		if (leads_to(index, value, edge, start))
 			return true;
 	}
 	return false;
+}
+
+static struct hawk_error *add(struct reader *reader, const struct hawk_pointer *pointer)
+{
+	struct hawk_error *err = reader->count == POINTERS_AT_ONCE ? flush(reader) : NULL;
+
+	if (!err)
+		reader->pointers[reader->count++] = *pointer;
+	return err;
 }
 
 /* The pointers of one range of a block; `*edge` goes on. */
@@ -67,21 +79,18 @@ static struct hawk_error *read_range(struct reader *reader, uint32_t block, uint
 	const uint32_t *edges = reader->graph->edges;
 
 	for (size_t at = 0; *edge < edges_end; at++, ++*edge) {
+		struct hawk_pointer pointer = {
+			.source = block, .edge = edges[*edge], .number = *edge};
+		struct hawk_error *err;
+
 		if (*edge + EDGES_AHEAD < reader->graph->edge_count)
 			hawk_prefetch(&reader->index->granules[edges[*edge + EDGES_AHEAD] >> 1]);
-		if (!find_word(reader->index, range, edges[*edge], &at))
+		if (!find_word(reader->index, range, edges[*edge], &at, &pointer.inside))
 			return NULL;
-		if (reader->count == POINTERS_AT_ONCE) {
-			struct hawk_error *err = flush(reader);
-
-			if (err)
-				return err;
-		}
-		reader->pointers[reader->count++] = (struct hawk_pointer){
-			.offset = offset + at * HAWK_WORD_BYTES,
-			.source = block,
-			.edge = edges[*edge],
-		};
+		pointer.offset = offset + at * HAWK_WORD_BYTES;
+		err = add(reader, &pointer);
+		if (err)
+			return err;
 	}
 	return NULL;
 }
@@ -103,6 +112,24 @@ static bool is_wanted(const struct reader *reader, uint32_t edge, uint32_t edges
 	return !wanted;
 }
 
+/* The same from a snapshot. */
+static struct hawk_error *read_places(struct reader *reader, uint32_t block, uint32_t edge,
+				      uint32_t edges_end)
+{
+	for (; edge < edges_end; edge++) {
+		struct hawk_pointer pointer = {
+			.source = block, .edge = reader->graph->edges[edge], .number = edge};
+		struct hawk_error *err = hawk_places_find(reader->graph->places, &reader->place,
+							  edge, &pointer.offset, &pointer.inside);
+
+		if (!err && pointer.offset != UINT64_MAX)
+			err = add(reader, &pointer);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
 static struct hawk_error *read_block(struct reader *reader, uint32_t block)
 {
 	uint32_t edge = reader->graph->offsets[block];
@@ -113,6 +140,8 @@ static struct hawk_error *read_block(struct reader *reader, uint32_t block)
 
 	if (edge == edges_end || !is_wanted(reader, edge, edges_end))
 		return NULL;
+	if (reader->graph->places)
+		return read_places(reader, block, edge, edges_end);
 	start = hawk_block_start(reader->index, block);
 	if (start >= reader->words.view_start && start < reader->words.view_end) {
 		const uint8_t *bytes = reader->words.view + (start - reader->words.view_start);
@@ -149,29 +178,56 @@ static struct hawk_error *read_whole(struct reader *reader, uint32_t block)
 	return err;
 }
 
-struct hawk_error *hawk_pointers_read(const struct hawk_graph *graph, uint32_t first, uint32_t end,
-				      const uint64_t *wanted, hawk_pointers_function *function,
-				      void *context)
+static void begin(struct reader *reader, const struct hawk_graph *graph,
+		  hawk_pointers_function *function, void *context)
 {
-	CLEANUP(free_ptr) struct reader *reader = calloc(1, sizeof(*reader));
-	struct hawk_error *err = NULL;
-
-	if (!reader)
-		return &hawk_enomem;
 	reader->index = &graph->heap->index;
 	reader->graph = graph;
-	reader->wanted = wanted;
+	reader->wanted = NULL;
 	reader->function = function;
 	reader->context = context;
+	reader->place = (struct hawk_places_cursor){0};
+	reader->count = 0;
 	hawk_words_init(&reader->words, graph->heap->target);
-	for (uint32_t block = first; !err && block < end; block++) {
-		err = read_whole(reader, block);
-		hawk_progress_tick(block);
-	}
+}
+
+static struct hawk_error *finish(struct reader *reader, struct hawk_error *err)
+{
 	if (!err)
 		err = flush(reader);
 	if (!err && reader->words.failed)
 		err = &hawk_enomem;
 	hawk_words_deinit(&reader->words);
+	if (reader->graph->places)
+		hawk_places_leave(reader->graph->places, &reader->place);
 	return err;
+}
+
+struct hawk_error *hawk_pointers_read(const struct hawk_graph *graph, uint32_t first, uint32_t end,
+				      const uint64_t *wanted, hawk_pointers_function *function,
+				      void *context)
+{
+	struct hawk_error *err = NULL;
+	struct reader reader;
+
+	begin(&reader, graph, function, context);
+	reader.wanted = wanted;
+	for (uint32_t block = first; !err && block < end; block++) {
+		err = read_whole(&reader, block);
+		hawk_progress_tick(block);
+	}
+	return finish(&reader, err);
+}
+
+struct hawk_error *hawk_pointers_read_parts(const struct hawk_graph *graph, uint32_t first,
+					    uint32_t end, hawk_pointers_function *function,
+					    void *context)
+{
+	struct hawk_error *err = NULL;
+	struct reader reader;
+
+	begin(&reader, graph, function, context);
+	for (uint32_t block = first; !err && block < end; block++)
+		err = read_block(&reader, block);
+	return finish(&reader, err);
 }

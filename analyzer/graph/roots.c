@@ -217,16 +217,10 @@ static void hawk_cleanup_ranges(struct hawk_root_ranges *ranges)
 	free(ranges->items);
 }
 
-/** What is told, and not kept. */
-struct told {
-	uint64_t undumped_bytes;
-	bool stacks_incomplete;
-};
-
 static struct hawk_error *scan_all(const struct hawk_target *target,
 				   const struct hawk_block_index *index,
 				   const struct hawk_heap_regions *regions,
-				   struct hawk_roots *roots, struct told *told)
+				   struct hawk_roots *roots)
 {
 	CLEANUP(ranges) struct hawk_root_ranges ranges = {0};
 	struct hawk_progress progress;
@@ -246,8 +240,8 @@ static struct hawk_error *scan_all(const struct hawk_target *target,
 	for (unsigned kind = 0; kind < HAWK_ROOT_KINDS; kind++)
 		roots->missing_bytes[kind] += ranges.missing_bytes[kind];
 	roots->heap_missing_bytes = ranges.heap_missing_bytes;
-	told->undumped_bytes = ranges.undumped_bytes;
-	told->stacks_incomplete = ranges.stacks_incomplete;
+	roots->undumped_bytes = ranges.undumped_bytes;
+	roots->stacks_incomplete = ranges.stacks_incomplete;
 	roots->threads_without_stack = ranges.threads_without_stack;
 	return err;
 }
@@ -261,10 +255,10 @@ static uint64_t missing_bytes(const struct hawk_roots *roots)
 	return sum;
 }
 
-static void report(const struct hawk_heap_regions *regions, const struct hawk_roots *roots,
-		   const struct told *told, struct hawk_findings *findings)
+void hawk_roots_report(const struct hawk_heap *heap, const struct hawk_roots *roots,
+		       struct hawk_findings *findings)
 {
-	if (regions->blocks_missing)
+	if (heap->regions.blocks_missing)
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "roots-unowned",
 				  "live blocks were not recorded or lost their headers, so memory "
 				  "between blocks may be in use: what only it points to is called "
@@ -274,14 +268,14 @@ static void report(const struct hawk_heap_regions *regions, const struct hawk_ro
 				  "%s of writable memory, where pointers to blocks may lie, are "
 				  "missing",
 				  hawk_quantity_bytes(missing_bytes(roots)).text);
-	if (told->stacks_incomplete)
+	if (roots->stacks_incomplete)
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "stacks-unlisted",
 				  "the C library's lists of stacks cannot be read to their end: "
 				  "stacks of ended threads may hide leaks");
-	if (told->undumped_bytes)
+	if (roots->undumped_bytes)
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "roots-undumped",
 				  "the program excludes %s of that from cores (MADV_DONTDUMP)",
-				  hawk_quantity_bytes(told->undumped_bytes).text);
+				  hawk_quantity_bytes(roots->undumped_bytes).text);
 	if (roots->threads_without_stack)
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "stack-missing",
 				  "the stack%s of %llu thread%s missing",
@@ -306,17 +300,16 @@ struct hawk_error *hawk_roots_find(const struct hawk_heap *heap, struct hawk_fin
 				   struct hawk_roots *ret)
 {
 	struct hawk_roots roots = {0};
-	struct told told = {0};
 	struct hawk_error *err = add_registers(heap->target, &heap->index, &roots);
 
 	if (!err)
-		err = scan_all(heap->target, &heap->index, &heap->regions, &roots, &told);
+		err = scan_all(heap->target, &heap->index, &heap->regions, &roots);
 	if (err) {
 		hawk_roots_deinit(&roots);
 		return err;
 	}
 	shrink(&roots);
-	report(&heap->regions, &roots, &told, findings);
+	hawk_roots_report(heap, &roots, findings);
 	*ret = roots;
 	return NULL;
 }
@@ -324,10 +317,27 @@ struct hawk_error *hawk_roots_find(const struct hawk_heap *heap, struct hawk_fin
 void hawk_roots_deinit(struct hawk_roots *roots)
 {
 	free(roots->items);
+	free(roots->insides);
 	*roots = (struct hawk_roots){0};
 }
 
 bool hawk_roots_complete(const struct hawk_roots *roots)
 {
 	return !missing_bytes(roots) && !roots->threads_without_stack;
+}
+
+uint64_t hawk_roots_inside(const struct hawk_heap *heap, const struct hawk_roots *roots,
+			   size_t root, uint32_t block)
+{
+	const struct hawk_root *item = &roots->items[root];
+	uint64_t value;
+
+	if (roots->insides)
+		return roots->insides[root];
+	if (item->kind == HAWK_ROOT_REGISTER ||
+	    hawk_target_read_some(heap->target, item->address, &value, sizeof(value)) !=
+		    sizeof(value))
+		return UINT64_MAX;
+	value -= hawk_block_start(&heap->index, block);
+	return value < hawk_block_index_asked_bytes(&heap->index, block) ? value : UINT64_MAX;
 }

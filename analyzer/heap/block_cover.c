@@ -79,12 +79,6 @@ struct hawk_error *hawk_block_cover_rest(struct hawk_block_index *index,
 	return NULL;
 }
 
-/* As the header has it. */
-static uint16_t head_of(const struct hawk_block *block)
-{
-	return (uint16_t)(block->kind << 12 | block->offset_code << 8 | block->birth);
-}
-
 void hawk_block_cover_start(const struct hawk_block_index *index, const struct hawk_block *block,
 			    uint64_t end, uint32_t number)
 {
@@ -97,7 +91,7 @@ void hawk_block_cover_start(const struct hawk_block_index *index, const struct h
 	index->sizes[number] = block->size < UINT32_MAX ? (uint32_t)block->size : UINT32_MAX;
 	index->traces[number] = block->trace;
 	if (index->heads)
-		index->heads[number] = head_of(block);
+		index->heads[number] = hawk_block_cover_head(block);
 	hawk_block_cover(index, block->start, least(behind, end), number, number);
 	hawk_block_cover_record(index, block->start)->starts |= UINT64_C(1)
 								<< (block->start >> 4 & 63);

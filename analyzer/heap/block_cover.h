@@ -41,4 +41,10 @@ struct hawk_error *hawk_block_cover_rest(struct hawk_block_index *index,
 void hawk_block_cover_start(const struct hawk_block_index *index, const struct hawk_block *block,
 			    uint64_t end, uint32_t number);
 
+/** Returns the upper 16 bits of the block's header. */
+static inline uint16_t hawk_block_cover_head(const struct hawk_block *block)
+{
+	return (uint16_t)(block->kind << 12 | block->offset_code << 8 | block->birth);
+}
+
 #endif

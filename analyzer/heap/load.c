@@ -273,6 +273,18 @@ static struct hawk_error *walk(struct hawk_findings *findings, struct tallies *t
 	return hawk_block_index_init(&heap->index, 0);
 }
 
+/* Whether they can be read later. */
+static bool headers_stay(const struct hawk_heap *heap)
+{
+	return heap->knows & HAWK_HEAP_CONTENTS && !hawk_target_process(heap->target)->live;
+}
+
+static struct hawk_error *account(struct hawk_heap *heap)
+{
+	return heap->source->account ? heap->source->account(heap)
+				     : hawk_accounting_make(heap, &heap->accounting);
+}
+
 static struct hawk_error *find_blocks(struct hawk_findings *findings, struct tallies *tallies,
 				      struct hawk_heap *heap)
 {
@@ -281,7 +293,7 @@ static struct hawk_error *find_blocks(struct hawk_findings *findings, struct tal
 
 	if (!err)
 		err = hawk_block_index_init(&heap->index, bytes);
-	if (!err && hawk_target_process(heap->target)->live && heap->source->has_headers)
+	if (!err && heap->source->has_headers && !headers_stay(heap))
 		err = hawk_block_index_keep_heads(&heap->index, bytes);
 	if (!err)
 		err = walk(findings, tallies, heap);
@@ -294,7 +306,7 @@ static struct hawk_error *find_blocks(struct hawk_findings *findings, struct tal
 		tallies->outside.spans = (struct hawk_spans){0};
 	}
 	report_unaccounted(heap, findings);
-	return hawk_accounting_make(heap, &heap->accounting);
+	return account(heap);
 }
 
 static struct hawk_error *make_sites(struct hawk_findings *findings, const struct tallies *tallies,
@@ -328,8 +340,24 @@ static struct hawk_error *load_blocks(struct hawk_findings *findings, struct haw
 	return err;
 }
 
+/* Of a source that has nothing else. */
+static struct hawk_error *load_sites(struct hawk_findings *findings, struct hawk_heap *heap)
+{
+	struct hawk_error *err = hawk_block_index_init(&heap->index, 0);
+
+	if (!err)
+		err = account(heap);
+	if (err)
+		return err;
+	report_unaccounted(heap, findings);
+	if (heap->lost_site < heap->site_count)
+		hawk_heap_lost_report(heap, heap->sites[heap->lost_site].inuse_objects,
+				      heap->sites[heap->lost_site].inuse_bytes, findings);
+	return NULL;
+}
+
 /* In the order in which they are asked; the first that finds a heap is taken. */
-static const struct hawk_heap_source *const sources[] = {&hawk_heap_sealed};
+static const struct hawk_heap_source *const sources[] = {&hawk_heap_snapshot, &hawk_heap_sealed};
 
 /* Whether there is a heap of the source; what is known before any block. */
 static struct hawk_error *find(const struct hawk_heap_source *source,
@@ -357,8 +385,10 @@ static struct hawk_error *load(bool found, struct hawk_findings *findings, struc
 {
 	if (!found)
 		return hawk_block_index_init(&heap->index, 0);
-	if (heap->knows & HAWK_HEAP_CONTENTS)
+	if (heap->knows & HAWK_HEAP_BLOCKS)
 		return load_blocks(findings, heap);
+	if (heap->source->account)
+		return load_sites(findings, heap);
 	return hawk_heap_count(heap->target, findings, heap);
 }
 
@@ -398,6 +428,29 @@ struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findin
 	return give(err, &heap, ret);
 }
 
+/* Of a source that cannot look at single addresses. What it finds damaged is said when its blocks
+ * are walked for the answer. */
+static struct hawk_error *index_blocks(struct hawk_heap *heap)
+{
+	uint64_t bytes = hawk_target_present_bytes(heap->target);
+	const struct hawk_heap_sink sink = {
+		.context = &heap->index,
+		.take = hawk_block_index_add,
+		.reserve = hawk_block_index_reserve,
+		.fill = hawk_block_index_fill,
+	};
+	struct hawk_heap_sums sums;
+	struct hawk_error *err = hawk_block_index_init(&heap->index, bytes);
+
+	if (err || !(heap->knows & HAWK_HEAP_BLOCKS))
+		return err;
+	if (heap->source->has_headers && !headers_stay(heap))
+		err = hawk_block_index_keep_heads(&heap->index, bytes);
+	if (!err)
+		err = heap->source->walk(heap, hawk_parallel_threads(), &sink, NULL, &sums);
+	return err ? err : hawk_block_index_finish(&heap->index);
+}
+
 struct hawk_error *hawk_heap_load_table(struct hawk_target *target, struct hawk_findings *findings,
 					struct hawk_heap *ret)
 {
@@ -405,13 +458,12 @@ struct hawk_error *hawk_heap_load_table(struct hawk_target *target, struct hawk_
 	bool found;
 	struct hawk_error *err = find_any(findings, &heap, &found);
 
-	if (!err && found && !heap.source->at) {
-		err = load(found, findings, &heap);
-	} else if (!err && found) {
+	if (!err && found && !heap.source->at)
+		err = index_blocks(&heap);
+	if (!err && found)
 		err = hawk_site_map_make(&heap);
-		if (!err)
-			err = hawk_site_map_finish(&heap, false);
-	}
+	if (!err && found)
+		err = hawk_site_map_finish(&heap, false);
 	return give(err, &heap, ret);
 }
 
@@ -424,6 +476,25 @@ struct hawk_error *hawk_heap_walk(const struct hawk_heap *heap, hawk_heap_functi
 	return heap->source->walk(heap, 1, &sink, findings, &sums);
 }
 
+/* In front of the next block? */
+static enum hawk_block_state header_at(const struct hawk_heap *heap, uint64_t address,
+				       struct hawk_block *ret)
+{
+	uint32_t block = hawk_block_index_first(&heap->index, address + 1);
+	uint64_t bytes = HAWK_HEADER_BYTES;
+	struct hawk_block next;
+
+	if (block == heap->index.count)
+		return HAWK_BLOCK_NONE;
+	hawk_heap_block(heap, block, &next);
+	if (next.offset_code != HAWK_OFFSET_LARGE)
+		bytes = UINT64_C(16) << next.offset_code;
+	if (next.start <= address || next.start - address > bytes)
+		return HAWK_BLOCK_NONE;
+	*ret = next;
+	return HAWK_BLOCK_HEADER;
+}
+
 enum hawk_block_state hawk_heap_at(const struct hawk_heap *heap, uint64_t address,
 				   struct hawk_block *ret)
 {
@@ -432,6 +503,9 @@ enum hawk_block_state hawk_heap_at(const struct hawk_heap *heap, uint64_t addres
 
 	if (heap->source->at)
 		return heap->source->at(heap, address, ret);
+	/* The header of a block that was carved out of another one lies in that. */
+	if (heap->source->has_headers && header_at(heap, address, ret) == HAWK_BLOCK_HEADER)
+		return HAWK_BLOCK_HEADER;
 	block = heap->index.count ? hawk_block_index_find(&heap->index, address, &interior)
 				  : HAWK_BLOCK_NOWHERE;
 	if (block == HAWK_BLOCK_NOWHERE)

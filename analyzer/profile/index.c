@@ -38,40 +38,21 @@ static bool grow(struct hawk_profile_index *index)
 	return true;
 }
 
-/** Returns where `hash` is, or would be. */
-static size_t place_of(const struct hawk_profile *profile, const struct hawk_profile_index *index,
-		       uint64_t hash, hawk_profile_same *same, const void *key)
-{
-	uint32_t half = (uint32_t)(hash >> 32);
-	size_t at;
-
-	for (at = half & (index->size - 1); index->slots[at].number;
-	     at = (at + 1) & (index->size - 1))
-		if (index->slots[at].hash == half && same(profile, index->slots[at].number, key))
-			break;
-	return at;
-}
-
-uint32_t hawk_profile_index_look(const struct hawk_profile *profile,
-				 const struct hawk_profile_index *index, uint64_t hash,
-				 hawk_profile_same *same, const void *key)
-{
-	return index->size ? index->slots[place_of(profile, index, hash, same, key)].number : 0;
-}
-
 uint32_t hawk_profile_index_find(const struct hawk_profile *profile,
 				 struct hawk_profile_index *index, uint64_t hash,
 				 hawk_profile_same *same, const void *key, uint32_t **slot)
 {
+	uint32_t half = (uint32_t)(hash >> 32);
 	size_t at;
 
 	*slot = NULL;
 	if (2 * index->used >= index->size && !grow(index))
 		return 0;
-	at = place_of(profile, index, hash, same, key);
-	if (index->slots[at].number)
-		return index->slots[at].number;
-	index->slots[at].hash = (uint32_t)(hash >> 32);
+	for (at = half & (index->size - 1); index->slots[at].number;
+	     at = (at + 1) & (index->size - 1))
+		if (index->slots[at].hash == half && same(profile, index->slots[at].number, key))
+			return index->slots[at].number;
+	index->slots[at].hash = half;
 	index->used++;
 	*slot = &index->slots[at].number;
 	return 0;

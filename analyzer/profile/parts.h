@@ -21,11 +21,6 @@ uint32_t hawk_profile_index_find(const struct hawk_profile *profile,
 				 struct hawk_profile_index *index, uint64_t hash,
 				 hawk_profile_same *same, const void *key, uint32_t **slot);
 
-/** The same without adding: 0 if it is not there. */
-uint32_t hawk_profile_index_look(const struct hawk_profile *profile,
-				 const struct hawk_profile_index *index, uint64_t hash,
-				 hawk_profile_same *same, const void *key);
-
 void hawk_profile_index_deinit(struct hawk_profile_index *index);
 
 /** Appends the frame to those of the location that is added next, the innermost first. */
@@ -41,12 +36,8 @@ uint32_t hawk_profile_add_step(struct hawk_profile *profile, uint32_t parent, ui
 /** Adds the target's program as the first module: readers take that for what was profiled. */
 void hawk_profile_add_program(struct hawk_profile *profile, const struct hawk_target *target);
 
-/** Returns the step, 0 if there is none. */
-uint32_t hawk_profile_find_step(const struct hawk_profile *profile, uint32_t parent,
-				uint32_t location);
-
-/** Returns `signature` with the frames of `location` added: see hawk_profile_signatures(). */
-uint64_t hawk_profile_location_signature(const struct hawk_profile *profile, uint32_t location,
-					 bool files, uint64_t signature);
+/** Returns the length of a function's name without what compilers append to clones:
+ * ".constprop.0", ".part.3.cold", " [clone .isra.0]". */
+size_t hawk_profile_function_length(const char *name);
 
 #endif

@@ -210,15 +210,6 @@ uint32_t hawk_profile_add_step(struct hawk_profile *profile, uint32_t parent, ui
 	return *slot = profile->step_count++;
 }
 
-uint32_t hawk_profile_find_step(const struct hawk_profile *profile, uint32_t parent,
-				uint32_t location)
-{
-	const struct hawk_profile_step step = {parent, location};
-
-	return hawk_profile_index_look(profile, &profile->step_index,
-				       XXH3_64bits(&step, sizeof(step)), same_step, &step);
-}
-
 uint32_t hawk_profile_frame_step(struct hawk_profile *profile, uint32_t parent,
 				 const struct hawk_profile_frame *frame)
 {

@@ -22,9 +22,7 @@ static bool is_c_library(const char *path)
 	return false;
 }
 
-/** Length of a function's name without ".constprop.0", ".part.3.cold", " [clone .isra.0]". A dot
- * within a name stands in C++ only where no letter follows, as in "...". */
-static size_t name_length(const char *name)
+size_t hawk_profile_function_length(const char *name)
 {
 	static const char *const suffixes[] = {".constprop", ".isra",  ".part",  ".cold",
 					       ".lto_priv",  ".llvm.", " [clone"};
@@ -79,12 +77,12 @@ static uint64_t add_frame(const struct hawk_profile *profile,
 		module = hawk_path_base(module);
 		return add(signature, module, module_length(module));
 	}
-	signature = add(signature, function, name_length(function));
+	signature = add(signature, function, hawk_profile_function_length(function));
 	return files ? add(signature, file, strlen(file)) : signature;
 }
 
-uint64_t hawk_profile_location_signature(const struct hawk_profile *profile, uint32_t location,
-					 bool files, uint64_t signature)
+static uint64_t add_location(const struct hawk_profile *profile, uint32_t location, bool files,
+			     uint64_t signature)
 {
 	for (uint32_t i = profile->locations[location].count; i-- > 0;)
 		signature = add_frame(profile, hawk_profile_location_frame(profile, location, i),
@@ -100,9 +98,8 @@ struct hawk_error *hawk_profile_signatures(const struct hawk_profile *profile, b
 	if (!signatures)
 		return &hawk_enomem;
 	for (uint32_t step = 1; step < profile->step_count; step++)
-		signatures[step] = hawk_profile_location_signature(
-			profile, profile->steps[step].location, files,
-			signatures[profile->steps[step].parent]);
+		signatures[step] = add_location(profile, profile->steps[step].location, files,
+						signatures[profile->steps[step].parent]);
 	*ret = signatures;
 	return NULL;
 }

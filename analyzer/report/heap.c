@@ -136,7 +136,7 @@ void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen
 {
 	const struct hawk_heap *heap = report->heap;
 
-	if (!(heap->knows & HAWK_HEAP_CONTENTS)) {
+	if (!(heap->knows & HAWK_HEAP_ACCOUNTING)) {
 		put_counted(report, screen);
 		return;
 	}

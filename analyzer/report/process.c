@@ -345,7 +345,7 @@ void hawk_report_process(const struct hawk_report *report, const struct hawk_scr
 
 	put_title(report, screen);
 	put_command(process, screen);
-	if (process->live) {
+	if (hawk_target_pause_ns(report->target)) { // not in a snapshot of a process
 		put_field(screen, "paused");
 		hawk_output_printf(
 			screen->output, "for %s\n",

@@ -6,11 +6,14 @@
  */
 #include "demangle.h"
 
+#include <dwarf.h>
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
+#include "answers.h"
+#include "hawk/base/cleanup.h"
 #include "state.h"
 
 enum {
@@ -90,6 +93,19 @@ static void add_line(struct lookup *lookup, struct hawk_dwarf_unit *unit)
 		frame->line = (uint32_t)number;
 }
 
+/** The unit's directory, for relative files. */
+static void add_directory(struct lookup *lookup, struct hawk_dwarf_unit *unit)
+{
+	Dwarf_Attribute memory;
+	const char *directory =
+		dwarf_formstring(dwarf_attr_integrate(&unit->skeleton, DW_AT_comp_dir, &memory));
+
+	for (size_t i = 0; directory && (!i || i < lookup->count); i++)
+		if (lookup->frames[i].file && lookup->frames[i].file[0] != '/')
+			lookup->frames[i].directory =
+				hawk_dwarf_intern(lookup->file->dwarf, directory);
+}
+
 /** Innermost: file:line of the line table; further out: where the inner one was called. */
 static struct hawk_error *add_dwarf(struct lookup *lookup)
 {
@@ -109,6 +125,7 @@ static struct hawk_error *add_dwarf(struct lookup *lookup)
 		lookup->frames[i].file = call_file(lookup, unit, chain[i - 1]->call_file);
 		lookup->frames[i].line = chain[i - 1]->call_line;
 	}
+	add_directory(lookup, unit);
 	if (lookup->count && !chain[lookup->count - 1]->inlined)
 		lookup->frames[lookup->count - 1].function_offset =
 			lookup->address - chain[lookup->count - 1]->start;
@@ -155,23 +172,37 @@ static void add_symbol(struct lookup *lookup)
 					    hawk_symbol_name_length(symbol->name));
 }
 
-/** A stripped file that could not name a function: says once what would help. */
-static void note_missing_name(const struct hawk_symbols *symbols, struct hawk_symbol_file *file,
-			      const struct hawk_frame *frame)
+/** A stripped file that could not name a function. */
+static bool is_nameless(const struct hawk_symbol_file *file, uint64_t address,
+			const struct hawk_frame *frame)
+{
+	return file->binary && !frame->function && !file->vdso_start && !file->dwarf &&
+	       !file->table.complete && hawk_elf_is_code(file->binary, address);
+}
+
+/** Says once what would help. */
+static void say_nameless(struct hawk_symbols *symbols, struct hawk_symbol_file *file)
 {
 	const char *slash = strrchr(file->path, '/');
+	CLEANUP(text) struct hawk_text text = {0};
 	char id[HAWK_BUILD_ID_TEXT_MAX];
 
-	if (frame->function || file->vdso_start || file->dwarf || file->table.complete ||
-	    file->names_missing)
+	if (file->names_missing)
 		return;
 	file->names_missing = true;
-	hawk_findings_add(symbols->search.findings, HAWK_FINDING_MISSING, false, "names-missing*",
-			  "%s names only its exported functions: no debug file with build-id %s "
-			  "(--debug-dir, or a -dbg package)",
-			  slash ? slash + 1 : file->path,
-			  hawk_symbols_build_id_text(file->binary->build_id,
-						     file->binary->build_id_bytes, id));
+	if (!file->nameless) {
+		hawk_text_printf(&text,
+				 "%s names only its exported functions: no debug file with "
+				 "build-id %s (--debug-dir, or a -dbg package)",
+				 slash ? slash + 1 : file->path,
+				 hawk_symbols_build_id_text(file->binary->build_id,
+							    file->binary->build_id_bytes, id));
+		file->nameless =
+			hawk_strings_intern(&symbols->strings, hawk_text_string(&text), text.size);
+	}
+	if (file->nameless)
+		hawk_findings_add(symbols->search.findings, HAWK_FINDING_MISSING, false,
+				  "names-missing*", "%s", file->nameless);
 }
 
 static struct hawk_error *compute(struct hawk_symbols *symbols, struct hawk_symbol_file *file,
@@ -187,8 +218,7 @@ static struct hawk_error *compute(struct hawk_symbols *symbols, struct hawk_symb
 	if (err)
 		return err;
 	add_symbol(&lookup);
-	if (file->binary && hawk_elf_is_code(file->binary, lookup.at))
-		note_missing_name(symbols, file, &lookup.frames[lookup.count - 1]);
+	entry->nameless = is_nameless(file, lookup.at, &lookup.frames[lookup.count - 1]);
 	frames = hawk_strings_alloc(&symbols->strings, lookup.count * sizeof(*frames));
 	if (!frames)
 		return &hawk_enomem;
@@ -250,9 +280,14 @@ struct hawk_error *hawk_symbols_lookup(struct hawk_symbols *symbols,
 	key.address = pc - hawk_symbols_bias(file, module);
 	slot = cache_slot(symbols->cache, symbols->cache_slots, &key);
 	if (!symbols->cache[slot].file) {
-		err = compute(symbols, file, &key);
+		if (file->answers)
+			hawk_answers_lookup(file->answers, &key);
+		else
+			err = compute(symbols, file, &key);
 		if (err)
 			return err;
+		if (key.nameless)
+			say_nameless(symbols, file);
 		symbols->cache[slot] = key;
 		symbols->cache_count++;
 	}
@@ -266,24 +301,37 @@ struct hawk_error *hawk_symbols_aliases(struct hawk_symbols *symbols,
 					bool exact, const char **names, size_t max, size_t *count)
 {
 	struct hawk_symbol_file *file;
-	const struct hawk_symbol *symbol;
 	struct hawk_error *err = hawk_symbols_file(symbols, module, &file);
 
 	*count = 0;
 	if (err)
 		return err;
-	symbol = hawk_symbol_table_function(&file->table,
-					    pc - hawk_symbols_bias(file, module) - !exact);
-	if (!symbol)
+	if (file->answers) {
+		*count = hawk_answers_aliases(file->answers, pc - hawk_symbols_bias(file, module),
+					      exact, names, max);
 		return NULL;
+	}
+	*count = hawk_symbols_file_aliases(file, pc - hawk_symbols_bias(file, module) - !exact,
+					   names, max);
+	return NULL;
+}
+
+size_t hawk_symbols_file_aliases(const struct hawk_symbol_file *file, uint64_t address,
+				 const char **names, size_t max)
+{
+	const struct hawk_symbol *symbol = hawk_symbol_table_function(&file->table, address);
+	size_t count = 0;
+
+	if (!symbol)
+		return 0;
 	if (max)
-		names[(*count)++] = symbol->name;
+		names[count++] = symbol->name;
 	for (size_t i = hawk_symbol_table_aliases(&file->table, symbol->address);
 	     i < file->table.alias_count && file->table.aliases[i].address == symbol->address &&
-	     *count < max;
+	     count < max;
 	     i++)
-		names[(*count)++] = file->table.aliases[i].name;
-	return NULL;
+		names[count++] = file->table.aliases[i].name;
+	return count;
 }
 
 /* The name of the section of `elf` that covers `address`, and where it lies; NULL = none says so.
@@ -365,6 +413,28 @@ static struct hawk_error *name_place(struct hawk_symbols *symbols,
 	return place->name ? NULL : &hawk_enomem;
 }
 
+/* The same with the section, and kept for a snapshot. */
+static struct hawk_error *find_place(struct hawk_symbols *symbols,
+				     const struct hawk_symbol_file *file, uint64_t address,
+				     struct hawk_symbol_place *ret)
+{
+	struct hawk_symbol_place place = {.end = UINT64_MAX};
+	struct hawk_error *err;
+
+	if (file->answers) {
+		*ret = hawk_answers_place(file->answers, address);
+		return NULL;
+	}
+	err = name_place(symbols, file, address, &place);
+	if (err)
+		return err;
+	find_section(file, address, &place);
+	*ret = place;
+	return symbols->questions
+		       ? hawk_questions_add_place(symbols->questions, file, address, &place)
+		       : NULL;
+}
+
 struct hawk_error *hawk_symbols_name(struct hawk_symbols *symbols,
 				     const struct hawk_symbol_module *module, uint64_t address,
 				     const char **name, uint64_t *offset)
@@ -375,9 +445,13 @@ struct hawk_error *hawk_symbols_name(struct hawk_symbols *symbols,
 
 	if (module) {
 		err = hawk_symbols_file(symbols, module, &file);
-		if (!err)
-			err = name_place(symbols, file, address - hawk_symbols_bias(file, module),
-					 &place);
+		if (err)
+			return err;
+		address -= hawk_symbols_bias(file, module);
+		if (file->answers || symbols->questions)
+			err = find_place(symbols, file, address, &place);
+		else
+			err = name_place(symbols, file, address, &place);
 	}
 	*name = place.name;
 	*offset = place.offset;
@@ -388,7 +462,7 @@ struct hawk_error *hawk_symbols_place(struct hawk_symbols *symbols,
 				      const struct hawk_symbol_module *module, uint64_t address,
 				      struct hawk_symbol_place *ret)
 {
-	struct hawk_symbol_place place = {.end = UINT64_MAX};
+	struct hawk_symbol_place place;
 	struct hawk_symbol_file *file;
 	struct hawk_error *err = hawk_symbols_file(symbols, module, &file);
 	uint64_t bias;
@@ -396,10 +470,9 @@ struct hawk_error *hawk_symbols_place(struct hawk_symbols *symbols,
 	if (err)
 		return err;
 	bias = hawk_symbols_bias(file, module);
-	err = name_place(symbols, file, address - bias, &place);
+	err = find_place(symbols, file, address - bias, &place);
 	if (err)
 		return err;
-	find_section(file, address - bias, &place);
 	place.start += bias;
 	place.end += bias;
 	*ret = place;
@@ -445,20 +518,15 @@ static const char *find_tls_symbol(const struct hawk_elf *elf, uint64_t offset,
 	return NULL;
 }
 
-struct hawk_error *hawk_symbols_tls_place(struct hawk_symbols *symbols,
-					  const struct hawk_symbol_module *module, uint64_t address,
-					  uint64_t thread_pointer, struct hawk_symbol_place *ret)
+/* Of `file`, which is there. */
+static struct hawk_error *find_tls_place(struct hawk_symbols *symbols,
+					 const struct hawk_symbol_file *file, uint64_t address,
+					 uint64_t thread_pointer, struct hawk_symbol_place *ret)
 {
-	struct hawk_symbol_file *file;
-	struct hawk_error *err = hawk_symbols_file(symbols, module, &file);
+	const struct hawk_elf *elf = file->binary;
 	struct hawk_symbol_place place = {0};
-	const struct hawk_elf *elf;
 	const char *found;
 
-	*ret = (struct hawk_symbol_place){.start = address, .end = address + 1};
-	if (err || !file->binary)
-		return err;
-	elf = file->binary;
 	/* The first block of static TLS: ends at the thread pointer, aligned (variant II). */
 	if (elf->tls_alignment & (elf->tls_alignment - 1) || elf->tls_bytes > INT32_MAX ||
 	    elf->tls_alignment > INT32_MAX)
@@ -480,4 +548,22 @@ struct hawk_error *hawk_symbols_tls_place(struct hawk_symbols *symbols,
 	place.end += thread_pointer;
 	*ret = place;
 	return NULL;
+}
+
+struct hawk_error *hawk_symbols_tls_place(struct hawk_symbols *symbols,
+					  const struct hawk_symbol_module *module, uint64_t address,
+					  uint64_t thread_pointer, struct hawk_symbol_place *ret)
+{
+	struct hawk_symbol_file *file;
+	struct hawk_error *err = hawk_symbols_file(symbols, module, &file);
+
+	*ret = (struct hawk_symbol_place){.start = address, .end = address + 1};
+	if (!err && file->answers)
+		hawk_answers_tls_place(file->answers, address, ret);
+	if (err || !file->binary)
+		return err;
+	err = find_tls_place(symbols, file, address, thread_pointer, ret);
+	return !err && symbols->questions
+		       ? hawk_questions_add_tls(symbols->questions, file, address, ret)
+		       : err;
 }

@@ -17,6 +17,8 @@
 #include "table.h"
 
 struct hawk_cfi;
+struct hawk_answers;
+struct hawk_questions;
 
 struct hawk_symbol_file {
 	const char *path;
@@ -31,7 +33,13 @@ struct hawk_symbol_file {
 	struct hawk_dwarf *dwarf; /**< NULL = none */
 	struct hawk_cfi *cfi;     /**< unwind tables of `binary`; NULL = not asked for, or none */
 	bool cfi_tried;
-	bool names_missing; /**< said so */
+	bool names_missing;        /**< said so */
+	const char *nameless;      /**< what it says then; NULL = not made yet */
+	uint64_t first_page;       /**< of what the file's addresses begin with, if `has_layout` */
+	bool has_layout;           /**< a file is there */
+	bool for_graph;            /**< it was open before questions were kept */
+	struct hawk_findings said; /**< what was found when it was opened and read */
+	const struct hawk_answer_file *answers; /**< of a snapshot; NULL = none */
 };
 
 /** Key and result of a lookup. */
@@ -41,6 +49,7 @@ struct hawk_symbols_cached {
 	const struct hawk_frame *frames;
 	uint32_t count;
 	bool exact;
+	bool nameless; /**< a name of the function is missing, and a debug file would have it */
 };
 
 struct hawk_symbols {
@@ -53,6 +62,8 @@ struct hawk_symbols {
 	size_t frames_unwound; /**< of all threads so far */
 	size_t cache_slots;    /**< a power of two, or 0 */
 	size_t cache_count;
+	struct hawk_answers *answers;     /**< in place of files: a snapshot's; NULL = none */
+	struct hawk_questions *questions; /**< that were asked, for a snapshot; NULL = not kept */
 };
 
 /** The module's file, opened; never NULL on success (see its status). */
@@ -63,6 +74,9 @@ struct hawk_error *hawk_symbols_file(struct hawk_symbols *symbols,
 /** What to subtract from addresses in `module` to get the file's. */
 uint64_t hawk_symbols_bias(const struct hawk_symbol_file *file,
 			   const struct hawk_symbol_module *module);
+
+/** Order of files by what they are. */
+int hawk_symbols_compare_files(const void *left, const void *right);
 
 /** Readable form of an ELF symbol's name, version cut off; interned; NULL = out of memory. */
 const char *hawk_symbols_readable(struct hawk_symbols *symbols, const char *name);

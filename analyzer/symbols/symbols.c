@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answers.h"
 #include "dwarf_cfi.h"
 #include "hawk/base/cleanup.h"
 #include "state.h"
@@ -29,6 +30,7 @@ static void destroy_file(void *opaque)
 	hawk_symbol_table_deinit(&file->table);
 	hawk_elf_close(file->debug);
 	hawk_elf_close(file->binary);
+	hawk_findings_deinit(&file->said);
 	free(file);
 }
 
@@ -42,6 +44,8 @@ void hawk_symbols_destroy(struct hawk_symbols *symbols)
 	if (!symbols)
 		return;
 	tdestroy(symbols->files, destroy_file);
+	hawk_answers_destroy(symbols->answers);
+	hawk_questions_destroy(symbols->questions);
 	free(symbols->cache);
 	hawk_text_deinit(&symbols->scratch);
 	hawk_strings_deinit(&symbols->strings);
@@ -179,8 +183,7 @@ static struct hawk_symbol_file key_of(const struct hawk_symbols *symbols,
 	return key;
 }
 
-/** Order of the tree of files. */
-static int compare_files(const void *left, const void *right)
+int hawk_symbols_compare_files(const void *left, const void *right)
 {
 	const struct hawk_symbol_file *a = left, *b = right;
 
@@ -198,7 +201,7 @@ static int compare_files(const void *left, const void *right)
 static struct hawk_symbol_file *find_file(const struct hawk_symbols *symbols,
 					  const struct hawk_symbol_file *key)
 {
-	void *const *node = tfind(key, &symbols->files, compare_files);
+	void *const *node = tfind(key, &symbols->files, hawk_symbols_compare_files);
 
 	return node ? *node : NULL;
 }
@@ -289,42 +292,84 @@ static struct hawk_error *load(struct hawk_symbols *symbols,
 	return err;
 }
 
+/** The same, and notes what a snapshot is to say of the file. */
+static struct hawk_error *load_and_note(struct hawk_symbols *symbols,
+					const struct hawk_symbol_module *module,
+					struct hawk_symbol_file *file)
+{
+	struct hawk_findings *findings = symbols->search.findings;
+	const struct hawk_elf *layout;
+	struct hawk_error *err;
+
+	hawk_findings_init(&file->said);
+	symbols->search.findings = &file->said;
+	err = load(symbols, module, file);
+	symbols->search.findings = findings;
+	hawk_findings_add_all(findings, &file->said);
+	layout = file->binary ? file->binary : file->debug;
+	file->has_layout = layout != NULL;
+	file->first_page = layout ? hawk_elf_first_page(layout) : 0;
+	return err;
+}
+
+/** `named`: NULL = from answers, else what to open. */
+static struct hawk_error *open_file(struct hawk_symbols *symbols,
+				    const struct hawk_symbol_module *named,
+				    const struct hawk_symbol_file *key,
+				    struct hawk_symbol_file **ret)
+{
+	struct hawk_error *err = NULL;
+
+	*ret = find_file(symbols, key);
+	if (*ret)
+		return NULL;
+	__attribute__((cleanup(cleanup_file))) struct hawk_symbol_file *file =
+		calloc(1, sizeof(*file));
+	if (!file)
+		return &hawk_enomem;
+	file->vdso_start = key->vdso_start;
+	file->main = key->main;
+	file->build_id_bytes = key->build_id_bytes;
+	memcpy(file->build_id, key->build_id, key->build_id_bytes);
+	file->path = hawk_strings_intern(&symbols->strings, key->path, strlen(key->path));
+	if (!file->path)
+		return &hawk_enomem;
+	if (symbols->answers)
+		hawk_answers_load(symbols, file);
+	else
+		err = load_and_note(symbols, named, file);
+	if (err)
+		return err;
+	if (!tsearch(file, &symbols->files, hawk_symbols_compare_files))
+		return &hawk_enomem;
+	*ret = take_ptr(&file);
+	return NULL;
+}
+
 struct hawk_error *hawk_symbols_file(struct hawk_symbols *symbols,
 				     const struct hawk_symbol_module *module,
 				     struct hawk_symbol_file **ret)
 {
 	struct hawk_symbol_module named = one_name(symbols, module);
 	struct hawk_symbol_file key = key_of(symbols, &named);
-	struct hawk_error *err;
 
-	*ret = find_file(symbols, &key);
-	if (*ret)
-		return NULL;
-	__attribute__((cleanup(cleanup_file))) struct hawk_symbol_file *file =
-		malloc(sizeof(*file));
-	if (!file)
-		return &hawk_enomem;
-	*file = key;
-	file->path = hawk_strings_intern(&symbols->strings, key.path, strlen(key.path));
-	if (!file->path)
-		return &hawk_enomem;
-	err = load(symbols, &named, file);
-	if (err)
-		return err;
-	if (!tsearch(file, &symbols->files, compare_files))
-		return &hawk_enomem;
-	*ret = take_ptr(&file);
-	return NULL;
+	return open_file(symbols, &named, &key, ret);
+}
+
+struct hawk_error *hawk_symbols_open_answers(struct hawk_symbols *symbols,
+					     const struct hawk_symbol_file *key)
+{
+	struct hawk_symbol_file *file;
+
+	return open_file(symbols, NULL, key, &file);
 }
 
 uint64_t hawk_symbols_bias(const struct hawk_symbol_file *file,
 			   const struct hawk_symbol_module *module)
 {
-	const struct hawk_elf *layout = file->binary ? file->binary : file->debug;
-
 	if (module->bias != HAWK_SYMBOL_BIAS_UNKNOWN)
 		return module->bias;
-	return layout ? module->start - hawk_elf_first_page(layout) : module->start;
+	return file->has_layout ? module->start - file->first_page : module->start;
 }
 
 enum hawk_symbol_status hawk_symbols_status(const struct hawk_symbols *symbols,
@@ -396,7 +441,10 @@ struct hawk_error *hawk_symbols_create(const struct hawk_target *target,
 	hawk_text_init(&symbols->scratch);
 	if (options && !copy_options(symbols, options))
 		return &hawk_enomem;
-	err = target ? use_target(symbols) : NULL;
+	if (target && hawk_target_snapshot(target))
+		err = hawk_answers_read(hawk_target_snapshot(target), symbols);
+	else
+		err = target ? use_target(symbols) : NULL;
 	if (err)
 		return err;
 	*ret = take_ptr(&symbols);

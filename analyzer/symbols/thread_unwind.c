@@ -13,6 +13,7 @@
 
 #include "dwarf_cfi.h"
 #include "hawk/base/array.h"
+#include "answers.h"
 #include "state.h"
 
 enum {
@@ -331,6 +332,8 @@ struct hawk_error *hawk_symbols_unwind(struct hawk_symbols *symbols,
 	size_t signals = 0, capacity = 0;
 
 	*ret = (struct hawk_thread_frames){0};
+	if (symbols->answers)
+		return hawk_answers_unwind(symbols, thread, max, ret);
 	if (symbols->frames_unwound >= HAWK_UNWIND_FRAMES_TOTAL && max > HAWK_UNWIND_FRAMES_LATER)
 		max = HAWK_UNWIND_FRAMES_LATER;
 	while (result == CALLER && ret->count < max && symbols->target) {

@@ -18,6 +18,7 @@
 #include "hawk/base/cursor.h"
 #include "hawk/target/near.h"
 #include "live/process.h"
+#include "snapshot_file.h"
 
 enum {
 	OVERFLOW_BYTES_MAX = 1 << 20, /**< no frame that overflows a stack is larger */
@@ -119,6 +120,8 @@ void hawk_target_close(struct hawk_target *target)
 	if (!target)
 		return;
 	hawk_target_close(target->table);
+	hawk_snapshot_memory_destroy(target->memory);
+	hawk_snapshot_close(target->snapshot);
 	hawk_live_close(target->live);
 	hawk_core_file_close(target->core);
 	while (target->strings) {
@@ -137,6 +140,11 @@ void hawk_target_attach_table(struct hawk_target *target, struct hawk_target *ta
 {
 	hawk_target_close(target->table);
 	target->table = table;
+}
+
+const struct hawk_snapshot *hawk_target_snapshot(const struct hawk_target *target)
+{
+	return target->snapshot;
 }
 
 struct hawk_target *hawk_target_table(struct hawk_target *target)
@@ -321,6 +329,8 @@ static size_t read_mapping(const struct hawk_target *target, const struct hawk_m
 		bytes = (size_t)(mapping->present_bytes - offset);
 	if (target->live)
 		return hawk_live_read(target->live, mapping, address, to, bytes);
+	if (target->memory)
+		return hawk_snapshot_memory_read(target->memory, address, to, bytes);
 	memcpy(to, target->core->bytes + mapping->core_offset + offset, bytes);
 	return bytes;
 }
@@ -364,12 +374,23 @@ const void *hawk_target_view(const struct hawk_target *target, uint64_t address,
 
 	if (target->live)
 		return hawk_live_view(target->live, address, bytes);
+	if (target->memory)
+		return hawk_snapshot_memory_view(target->memory, address, bytes);
 	if (!mapping)
 		return NULL;
 	offset = address - mapping->start;
 	if (offset > mapping->present_bytes || bytes > mapping->present_bytes - offset)
 		return NULL;
 	return target->core->bytes + mapping->core_offset + offset;
+}
+
+static bool find_data(const struct hawk_target *target, const struct hawk_mapping *mapping,
+		      uint64_t *start, uint64_t *end)
+{
+	if (target->memory)
+		return hawk_snapshot_memory_data(target->memory, start, end);
+	return target->core ? hawk_core_file_data(target->core, mapping, start, end)
+			    : hawk_live_data(target->live, mapping, start, end);
 }
 
 bool hawk_target_next_data(const struct hawk_target *target, uint64_t address, uint64_t end,
@@ -387,8 +408,7 @@ bool hawk_target_next_data(const struct hawk_target *target, uint64_t address, u
 			continue;
 		*data_start = from;
 		*data_end = to;
-		if (target->core ? hawk_core_file_data(target->core, mapping, data_start, data_end)
-				 : hawk_live_data(target->live, mapping, data_start, data_end))
+		if (find_data(target, mapping, data_start, data_end))
 			return true;
 	}
 	return false;
@@ -398,7 +418,7 @@ void hawk_target_check(const struct hawk_target *target, struct hawk_findings *f
 {
 	if (target->core)
 		hawk_core_file_check(target->core, findings);
-	else
+	else if (target->live)
 		hawk_live_check(target->live, findings);
 }
 

@@ -14,6 +14,7 @@
 
 struct hawk_core_file;
 struct hawk_live;
+struct hawk_snapshot_memory;
 
 /** The auxiliary vector's values; 0 = unknown. */
 struct hawk_auxv {
@@ -41,6 +42,9 @@ struct hawk_target {
 	bool files_known;            /**< the mappings' paths are (NT_FILE, /proc/PID/maps) */
 	struct hawk_core_file *core; /**< one of these two */
 	struct hawk_live *live;
+	struct hawk_snapshot *snapshot; /**< in the core file's bytes; NULL = that is none */
+	/** What there is of memory instead of the core file's; NULL = it is no snapshot. */
+	struct hawk_snapshot_memory *memory;
 	struct hawk_target *table; /**< target of its trace table, if separate; owned */
 };
 

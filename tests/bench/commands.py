@@ -5,7 +5,7 @@
     tests/bench/commands.py [--rounds N] [--blocks N] [--sites] [CORE]
 
 Without CORE it makes one: 65,536 lists of N blocks (10,000,000: 755 MB), or with --sites 524,288 blocks of 131,072 sites.
-Files are in the page cache. The first byte counts from the last byte of a plain read of the core. Prints medians, in
+The last rows ask a snapshot of that core. Files are in the page cache. The first byte counts from the last byte of a plain read of the core. Prints medians, in
 brackets the middle half.
 """
 
@@ -19,7 +19,9 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 from support import hawk  # noqa: E402
 
-COMMANDS = ("analyze --no-suspects", "analyze", "retained", "leaks", "leaks --size=8-48", "merge-paths", "sites", "growth")
+COMMANDS = ("analyze --no-suspects", "analyze", "retained", "leaks", "leaks --size=8-48", "merge-paths", "sites", "growth",
+            "snapshot")
+SNAPSHOT_COMMANDS = ("analyze --no-suspects", "analyze", "leaks", "sites")
 
 
 def make_core(name, *arguments):
@@ -59,6 +61,20 @@ def middle(values):
     return f"{median:7.3f} s ({low:.3f} to {high:.3f})"
 
 
+def measure(core, commands, rounds):
+    for command in commands:
+        runs = [(read(core), *ask(core, command.split())) for _ in rounds]
+        first = f", first byte {middle([first - lead for lead, first, _, _ in runs])}" if "analyze" in command else ""
+        print(f"{command:24} {middle([cpu for _, _, cpu, _ in runs])}, peak {max(run[3] for run in runs) / 1e6:.0f} MB{first}",
+              flush=True)
+
+
+def make_snapshot(core):
+    path = os.path.join(hawk.temporary_folder(), "snapshot")
+    subprocess.run([hawk.CORE, "snapshot", "-q", "-o", path, core], check=True)
+    return path
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
@@ -70,11 +86,10 @@ def main():
                               make_core("many_lists", str(arguments.blocks // 2)))
     rounds = range(max(1, arguments.rounds))
     print(f"core of {os.path.getsize(core) / 1e6:.0f} MB\n{'plain read':24} {middle([read(core) for _ in rounds])}")
-    for command in COMMANDS:
-        runs = [(read(core), *ask(core, command.split())) for _ in rounds]
-        first = f", first byte {middle([first - lead for lead, first, _, _ in runs])}" if "analyze" in command else ""
-        print(f"{command:24} {middle([cpu for _, _, cpu, _ in runs])}, peak {max(run[3] for run in runs) / 1e6:.0f} MB{first}",
-              flush=True)
+    measure(core, COMMANDS, rounds)
+    file = make_snapshot(core)
+    print(f"snapshot of {os.path.getsize(file) / 1e6:.0f} MB")
+    measure(file, SNAPSHOT_COMMANDS, rounds)
 
 
 if __name__ == "__main__":

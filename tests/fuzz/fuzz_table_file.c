@@ -51,7 +51,7 @@ static void check_heap(const struct hawk_heap *heap)
 		    trace->frame_count > HAWK_TRACE_DEPTH_MAX)
 			abort();
 	}
-	if (heap->table && heap->knows & HAWK_HEAP_CONTENTS)
+	if (heap->table && heap->knows & HAWK_HEAP_BLOCKS)
 		abort();
 	if (!heap->sample_mean && objects != heap->sums.blocks)
 		abort();

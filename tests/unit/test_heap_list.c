@@ -183,10 +183,12 @@ TEST_WITH(struct world *world, world_set_up, world_tear_down, both_sources_say_t
 		make_everything(&list, world, &listed);
 		assert_string_equal(sealed.heap.source->name, "sweep");
 		assert_int_equal(sealed.heap.knows, HAWK_HEAP_STACKS | HAWK_HEAP_AGES |
-							    HAWK_HEAP_CONTENTS | HAWK_HEAP_EXACT |
+							    HAWK_HEAP_CONTENTS | HAWK_HEAP_BLOCKS |
+							    HAWK_HEAP_ACCOUNTING | HAWK_HEAP_EXACT |
 							    HAWK_HEAP_COUNTERS);
 		assert_string_equal(listed.heap.source->name, "list");
-		assert_int_equal(listed.heap.knows, HAWK_HEAP_CONTENTS);
+		assert_int_equal(listed.heap.knows,
+				 HAWK_HEAP_CONTENTS | HAWK_HEAP_BLOCKS | HAWK_HEAP_ACCOUNTING);
 		assert_null(listed.heap.table);
 		expect_same(&sealed, &listed);
 		unmake(&listed);

@@ -74,7 +74,7 @@ static struct hawk_error *find(const struct hawk_heap_source *source, struct haw
 	struct hawk_error *err = read_list(file->path, &list);
 
 	(void)findings;
-	heap->knows = HAWK_HEAP_CONTENTS;
+	heap->knows = HAWK_HEAP_CONTENTS | HAWK_HEAP_BLOCKS | HAWK_HEAP_ACCOUNTING;
 	heap->trace_count = list.class_count;
 	*ret = !err;
 	return err;

@@ -44,7 +44,8 @@ static void watch(struct hawk_output *output, const char *bytes, size_t size)
 /** Verbs that can be asked here. */
 static bool answers(const struct hawk_verb *verb)
 {
-	return verb->answer && verb != &hawk_verb_shell && verb != &hawk_verb_redact;
+	return verb->answer && verb != &hawk_verb_shell && verb != &hawk_verb_redact &&
+	       verb != &hawk_verb_snapshot;
 }
 
 static void print_help(const struct hawk_verb *verb)

@@ -13,6 +13,7 @@ struct block_run {
 	uint64_t room;                       /**< bytes from there on in which blocks are taken */
 	uint32_t id;                         /**< of the granule at `base` */
 	uint32_t *granules, *sizes, *traces; /**< of the run's first block */
+	uint16_t *heads;                     /**< NULL = not kept */
 	struct hawk_block_marks *marks;
 	uint64_t end; /**< granule behind the last block, from `base` on */
 };
@@ -67,6 +68,8 @@ static size_t take_run(struct block_run *run, const struct hawk_block *blocks, s
 		run->granules[i] = run->id + (uint32_t)(within >> 4);
 		run->sizes[i] = (uint32_t)size;
 		run->traces[i] = blocks[i].trace;
+		if (run->heads)
+			run->heads[i] = hawk_block_cover_head(&blocks[i]);
 		run->marks->starts[within >> 10] |= UINT64_C(1) << (within >> 4 & 63);
 		run->marks->ends[run->end >> 6] |= UINT64_C(1) << (run->end & 63);
 	}
@@ -89,12 +92,11 @@ size_t hawk_block_run_take(const struct hawk_block_index *index, const struct ha
 		.granules = index->granules + number,
 		.sizes = index->sizes + number,
 		.traces = index->traces + number,
+		.heads = index->heads ? index->heads + number : NULL,
 		.marks = marks,
 	};
 	size_t taken;
 
-	if (index->heads)
-		return 0;
 	taken = take_run(&run, blocks, count);
 	if (taken)
 		cover_marked(index->records + ((size_t)chunk << HAWK_CHUNK_RECORDS_LOG2) + record,

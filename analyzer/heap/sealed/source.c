@@ -97,7 +97,8 @@ static struct hawk_error *find(const struct hawk_heap_source *source, struct haw
 	header = hawk_table_header(heap->table);
 	heap->knows = HAWK_HEAP_STACKS | HAWK_HEAP_COUNTERS;
 	if (!hawk_target_process(target)->table_file)
-		heap->knows |= HAWK_HEAP_AGES | HAWK_HEAP_CONTENTS | HAWK_HEAP_EXACT;
+		heap->knows |= HAWK_HEAP_AGES | HAWK_HEAP_CONTENTS | HAWK_HEAP_EXACT |
+			       HAWK_HEAP_BLOCKS | HAWK_HEAP_ACCOUNTING;
 	heap->totals = hawk_table_totals(heap->table);
 	heap->dropped_objects = header->dropped_objects;
 	heap->dropped_bytes = header->dropped_bytes;

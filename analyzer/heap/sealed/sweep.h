@@ -69,4 +69,7 @@ enum hawk_block_state hawk_block_at(const struct hawk_target *target,
 				    const struct hawk_sweep_plan *plan, uint64_t address,
 				    struct hawk_block *ret);
 
+/** Adds what a sweep found damaged to `findings`. */
+void hawk_sweep_report(const struct hawk_heap_sums *result, struct hawk_findings *findings);
+
 #endif

@@ -195,7 +195,7 @@ static void run_part(void *context, unsigned part)
 	free(worker);
 }
 
-static void report_findings(const struct hawk_heap_sums *result, struct hawk_findings *findings)
+void hawk_sweep_report(const struct hawk_heap_sums *result, struct hawk_findings *findings)
 {
 	if (result->overlapping)
 		hawk_findings_add(findings, HAWK_FINDING_DAMAGE, false, "block-overlap",
@@ -295,7 +295,7 @@ struct hawk_error *hawk_sweep_parallel(const struct hawk_target *target,
 	if (progress)
 		progress(progress_context, workers->sweep.result.swept_bytes,
 			 workers->walk.all_bytes);
-	report_findings(&workers->sweep.result.sums, findings);
+	hawk_sweep_report(&workers->sweep.result.sums, findings);
 	*ret = workers->sweep.result;
 	return NULL;
 }

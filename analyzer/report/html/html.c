@@ -8,6 +8,7 @@
 #include <assert.h>
 
 #include "hawk/target/memory_map.h"
+#include "json/objects.h"
 #include "page.h"
 
 /** Of the memory map: more are drawn too small to be seen. */
@@ -46,6 +47,11 @@ void hawk_html_part_end(struct hawk_output *output)
 {
 	hawk_output_end_filters(output);
 	hawk_output_puts(output, "</script>\n");
+}
+
+void hawk_html_put_findings(const struct hawk_findings *findings, struct hawk_json *json)
+{
+	hawk_json_put_findings(json, findings);
 }
 
 static void put_row(const struct hawk_map_row *row, struct hawk_json *json)

@@ -54,6 +54,7 @@ static struct hawk_error *choose_strings(const struct hawk_profile *profile, str
 	for (uint32_t i = 1; i < profile->frame_count; i++) {
 		use(ret, profile->frames[i].function);
 		use(ret, profile->frames[i].file);
+		use(ret, profile->frames[i].directory);
 	}
 	for (uint32_t i = 1; i < profile->module_count; i++)
 		use(ret, profile->modules[i].path);
@@ -116,6 +117,8 @@ static void put_frames(const struct hawk_profile *profile, const struct strings 
 		put_number(output, strings->numbers[profile->frames[i].function]);
 	for (uint32_t i = 1; i < count; i++)
 		put_number(output, strings->numbers[profile->frames[i].file]);
+	for (uint32_t i = 1; i < count; i++)
+		put_number(output, strings->numbers[profile->frames[i].directory]);
 	for (uint32_t i = 1; i < count; i++)
 		put_number(output, profile->frames[i].line);
 	for (uint32_t i = 1; i < count; i++)

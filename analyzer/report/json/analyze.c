@@ -44,6 +44,7 @@ static void put_process(const struct hawk_report *report, struct hawk_json *json
 {
 	const struct hawk_process *process = hawk_target_process(report->target);
 	uint64_t resident = process->resident_bytes;
+	uint64_t pause = hawk_target_pause_ns(report->target);
 
 	hawk_json_put_object(json, "process");
 	hawk_json_put_integer(json, "pid", process->pid);
@@ -57,8 +58,7 @@ static void put_process(const struct hawk_report *report, struct hawk_json *json
 				 process->fault_address);
 	hawk_json_put_integer_if(json, "sender_pid", process->sender_pid, process->sender_pid);
 	hawk_json_put_boolean(json, "live", process->live);
-	hawk_json_put_integer_if(json, "pause_ns", process->live,
-				 process->live ? hawk_target_pause_ns(report->target) : 0);
+	hawk_json_put_integer_if(json, "pause_ns", pause, pause);
 	hawk_json_put_integer_if(json, "resident_bytes", resident, resident);
 	hawk_json_put_integer_if(json, "peak_resident_bytes", resident,
 				 process->peak_resident_bytes);
@@ -71,7 +71,8 @@ static void put_heap(const struct hawk_heap *heap, struct hawk_json *json)
 {
 	const struct hawk_accounting *memory = &heap->accounting;
 	bool counted = heap->knows & HAWK_HEAP_COUNTERS;
-	bool swept = heap->knows & HAWK_HEAP_CONTENTS; // a table file has no memory of its process
+	bool swept =
+		heap->knows & HAWK_HEAP_ACCOUNTING; // a table file has no memory of its process
 
 	hawk_json_put_object(json, "heap");
 	hawk_json_put_boolean(json, "traced", heap->knows);

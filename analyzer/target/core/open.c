@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "parse.h"
+#include "snapshot_file.h"
 #include "file.h"
 #include "hawk/base/array.h"
 #include "hawk/base/cleanup.h"
@@ -240,6 +241,8 @@ struct hawk_error *hawk_core_open_file(struct hawk_core_file *file, const char *
 	target->core = file;
 	if (hawk_table_file_is(file->bytes, file->size))
 		error = hawk_table_file_read(target, findings);
+	else if (hawk_snapshot_is(file->bytes, file->size))
+		error = hawk_snapshot_file_read(target, findings);
 	else
 		error = read_core(target, findings);
 	if (error)

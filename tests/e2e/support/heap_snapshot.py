@@ -4,10 +4,7 @@
 import json
 import os
 
-from support import hawk
-
-# A folder with the npm packages that tests/readers/package.json names.
-READERS = os.environ.get("HAWK_READERS") or os.path.join(hawk.SOURCE, "tests", "readers")
+from support import hawk, readers
 
 
 class Snapshot:
@@ -51,7 +48,7 @@ def export(core, path, codes=(hawk.EXIT_OK, hawk.EXIT_PARTIAL)):
 
 def find_package(name):
     """Folder of an npm package, or None."""
-    path = os.path.join(READERS, "node_modules", name)
+    path = os.path.join(readers.packages(), name)
     return path if os.path.isdir(path) else None
 
 
@@ -70,5 +67,5 @@ def need_chromium():
     """(browser, playwright-core), or a skip."""
     playwright = find_package("playwright-core")
     if not playwright:
-        hawk.skip(f"playwright-core is not in {READERS}: npm ci there, or HAWK_READERS=FOLDER")
+        hawk.skip("playwright-core is not there: HAWK_READERS=DIR")
     return hawk.need("chromium"), playwright

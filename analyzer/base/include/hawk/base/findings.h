@@ -47,6 +47,9 @@ void hawk_findings_add(struct hawk_findings *findings, enum hawk_finding_sort so
 		       const char *key, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 
+/** Adds the findings of `from`, whose keys must outlive `findings`. `findings` may be NULL. */
+void hawk_findings_add_all(struct hawk_findings *findings, const struct hawk_findings *from);
+
 /** Sorts the findings from index `from` on by key and text, as they were found in no order.
  * `findings` may be NULL. */
 void hawk_findings_sort(struct hawk_findings *findings, size_t from);

@@ -35,6 +35,7 @@ struct hawk_graph {
 	uint32_t *edges;
 	struct hawk_roots roots;
 	struct hawk_explained explained; /**< by all heuristics */
+	struct hawk_places *places; /**< of a snapshot: where pointers lie; NULL = memory tells */
 	struct hawk_area offsets_area;
 	struct hawk_area edges_area;
 };
@@ -50,6 +51,11 @@ struct hawk_error *hawk_graph_make(const struct hawk_heap *heap,
 
 /** The first step of that: edges alone, without roots and what heuristics explain. */
 struct hawk_error *hawk_graph_read_edges(const struct hawk_heap *heap, struct hawk_graph *ret);
+
+/** Writes the graph to a snapshot, from which hawk_graph_make() takes it, and reads where pointers
+ * lie: of a living process before the release. */
+struct hawk_error *hawk_graph_save(const struct hawk_graph *graph,
+				   struct hawk_snapshot_writer *writer);
 
 /** Accepts a graph of zeros. */
 void hawk_graph_deinit(struct hawk_graph *graph);

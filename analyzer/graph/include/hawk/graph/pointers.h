@@ -11,8 +11,10 @@
 
 struct hawk_pointer {
 	uint64_t offset; /**< in `source`; a multiple of 8, from the block's start */
+	uint64_t inside; /**< how far behind the start of the block pointed to it leads */
 	uint32_t source; /**< block */
 	uint32_t edge;   /**< as in the graph: block pointed to << 1 | interior */
+	uint32_t number; /**< of the edge in the graph */
 };
 
 /** Called for some pointers at a time. A returned error ends the reading and is passed on. */
@@ -26,5 +28,10 @@ hawk_pointers_function(void *context, const struct hawk_pointer *pointers, size_
 struct hawk_error *hawk_pointers_read(const struct hawk_graph *graph, uint32_t first, uint32_t end,
 				      const uint64_t *wanted, hawk_pointers_function *function,
 				      void *context);
+
+/** The same, each number by itself: parts of a carved block come in the order of their numbers. */
+struct hawk_error *hawk_pointers_read_parts(const struct hawk_graph *graph, uint32_t first,
+					    uint32_t end, hawk_pointers_function *function,
+					    void *context);
 
 #endif

@@ -50,6 +50,11 @@ struct hawk_roots {
 	uint64_t missing_bytes[HAWK_ROOT_KINDS]; /**< that the target has and cannot be read */
 	uint64_t heap_missing_bytes;             /**< the same of mappings with blocks in them */
 	uint64_t threads_without_stack;
+	uint64_t undumped_bytes; /**< of what is missing: the program keeps it out of cores */
+	bool stacks_incomplete;  /**< stacks of ended threads may count as roots */
+	/** Of a snapshot, whose memory cannot be read: by root, how far behind the start of its
+	 * block it leads; UINT64_MAX = not known. NULL = memory tells. */
+	uint64_t *insides;
 };
 
 /** It leads to a block for certain: not into the middle of one, and not from memory that may be
@@ -63,6 +68,15 @@ static inline bool hawk_root_is_strong(const struct hawk_root *root)
  * deinitialized after success only. */
 struct hawk_error *hawk_roots_find(const struct hawk_heap *heap, struct hawk_findings *findings,
 				   struct hawk_roots *ret);
+
+/** Adds the findings of that. */
+void hawk_roots_report(const struct hawk_heap *heap, const struct hawk_roots *roots,
+		       struct hawk_findings *findings);
+
+/** Returns how far behind the start of `block`, whose number stands for it, the interior root
+ * `root` leads; UINT64_MAX = not known. */
+uint64_t hawk_roots_inside(const struct hawk_heap *heap, const struct hawk_roots *roots,
+			   size_t root, uint32_t block);
 
 /** Accepts roots of zeros. */
 void hawk_roots_deinit(struct hawk_roots *roots);

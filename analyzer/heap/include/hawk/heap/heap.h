@@ -68,10 +68,11 @@ static inline uint64_t hawk_site_block_bytes(const struct hawk_site *site)
 enum hawk_heap_knows {
 	HAWK_HEAP_STACKS = 1u << 0, /**< sites are allocation stacks; else classes of the source */
 	HAWK_HEAP_AGES = 1u << 1,   /**< when blocks were born */
-	HAWK_HEAP_CONTENTS =
-		1u << 2,           /**< blocks, and the bytes in them; else only counts by site */
+	HAWK_HEAP_CONTENTS = 1u << 2, /**< the bytes in blocks can be read: not of a snapshot */
 	HAWK_HEAP_EXACT = 1u << 3, /**< sizes are those the program asked for; else usable ones */
-	HAWK_HEAP_COUNTERS = 1u << 4, /**< what was ever allocated, in all and by site */
+	HAWK_HEAP_COUNTERS = 1u << 4,   /**< what was ever allocated, in all and by site */
+	HAWK_HEAP_BLOCKS = 1u << 5,     /**< single blocks; else only counts by site */
+	HAWK_HEAP_ACCOUNTING = 1u << 6, /**< where memory went; else only what sites have */
 };
 
 struct hawk_heap {
@@ -90,7 +91,7 @@ struct hawk_heap {
 	uint64_t dropped_bytes;
 	uint64_t discarded_heaps; /**< see struct hawk_table_header */
 	uint64_t sample_mean;     /**< bytes; 0 = counts of sites are exact, else estimates */
-	/** Without HAWK_HEAP_CONTENTS (a table file) live counts are the table's own; the source
+	/** Without HAWK_HEAP_ACCOUNTING (a table file) live counts are the table's own; the source
 	 * found nothing but these sums, and there is no accounting. */
 	struct hawk_site *sites; /**< sorted by inuse_bytes, largest first, then id */
 	size_t site_count;
@@ -175,5 +176,12 @@ bool hawk_heap_next_block(const struct hawk_heap *heap, struct hawk_near *near, 
 /** Upper 16 bits of the header of the block that `block` is, or is a part of (see
  * hawk_block_index.heads); 0 if it cannot be read. For one block after the other. */
 uint16_t hawk_heap_next_head(const struct hawk_heap *heap, struct hawk_near *near, uint32_t block);
+
+/**
+ * Writes a loaded heap to a snapshot: blocks as a source gives them, without their contents. Or,
+ * with HAWK_SNAPSHOT_SITES_ONLY, sites alone; then blocks need not be numbered.
+ */
+struct hawk_error *hawk_heap_save(const struct hawk_heap *heap,
+				  struct hawk_snapshot_writer *writer);
 
 #endif

@@ -113,6 +113,9 @@ struct hawk_heap_source {
 	 * HAWK_BLOCK_NONE. NULL: only a loaded heap can tell. */
 	enum hawk_block_state (*at)(const struct hawk_heap *heap, uint64_t address,
 				    struct hawk_block *ret);
+	/** Fills what the source knows of memory and sites, in place of hawk_accounting_make().
+	 * Without HAWK_HEAP_BLOCKS it fills sites and sums as well. NULL: memory is read. */
+	struct hawk_error *(*account)(struct hawk_heap *heap);
 	/** Finds the extent of the heap around `block`. Returns false if it is the whole mapping;
 	 * NULL: it always is. */
 	bool (*extent)(const struct hawk_target *target, const struct hawk_block *block,
@@ -124,5 +127,8 @@ struct hawk_heap_source {
 
 /** Blocks with the tracer's sealed headers, in memory with its table or beside a table file. */
 extern const struct hawk_heap_source hawk_heap_sealed;
+
+/** The blocks in a snapshot. */
+extern const struct hawk_heap_source hawk_heap_snapshot;
 
 #endif

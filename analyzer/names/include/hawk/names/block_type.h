@@ -44,4 +44,10 @@ const char *hawk_block_type_of_vtable(struct hawk_block_types *types, uint64_t w
 /** Likewise for arrays: the class with "[]". */
 const char *hawk_block_type_of_array(struct hawk_block_types *types, uint64_t word);
 
+/** Writes the type words of all blocks of `heap` whose types have names to a snapshot: the address
+ * of the virtual table. */
+struct hawk_error *hawk_block_types_save(struct hawk_block_types *types,
+					 const struct hawk_heap *heap,
+					 struct hawk_snapshot_writer *writer);
+
 #endif

@@ -12,6 +12,7 @@
 
 struct hawk_heap;
 struct hawk_error;
+struct hawk_kept_types;
 
 enum {
 	HAWK_TYPE_WORD_BYTES = 8,
@@ -27,6 +28,8 @@ struct hawk_type_words {
 /** A filter for words that point into modules; rejects nearly all others with one lookup. */
 struct hawk_module_words {
 	const struct hawk_target *target;
+	/** Of a snapshot, whose blocks cannot be read; the owner's. NULL = memory tells. */
+	const struct hawk_kept_types *kept;
 	uint64_t bits[HAWK_MODULE_BITS / 64]; /**< by hash of an address */
 };
 
@@ -46,5 +49,15 @@ static inline bool hawk_module_words_have(const struct hawk_module_words *module
  * `second` is set for any block that looks like an array; the caller must check its kind. */
 struct hawk_type_words hawk_type_words_at(const struct hawk_module_words *modules,
 					  struct hawk_near *near, uint64_t start, uint64_t bytes);
+
+/** Reads the type words of blocks whose types have names from `snapshot`. */
+struct hawk_error *hawk_kept_types_read(const struct hawk_snapshot *snapshot,
+					struct hawk_kept_types **ret);
+
+/** Accepts NULL. */
+void hawk_kept_types_destroy(struct hawk_kept_types *kept);
+
+/** Returns the words of the block at `start`; zeros if it has none. */
+struct hawk_type_words hawk_kept_types_at(const struct hawk_kept_types *kept, uint64_t start);
 
 #endif

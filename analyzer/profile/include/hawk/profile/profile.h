@@ -43,8 +43,10 @@ struct hawk_profile_frame {
 	uint32_t symbol;   /**< as in the file: mangled */
 	uint32_t file;     /**< path as in DWARF */
 	uint32_t line;
-	uint32_t module; /**< number of a module; 0 = none */
-	uint64_t offset; /**< in the module, of code without a name; else 0 */
+	uint32_t module;    /**< number of a module; 0 = none */
+	uint64_t offset;    /**< in the module, of code without a name; else 0 */
+	uint32_t directory; /**< that a relative `file` is relative to */
+	uint32_t unused;    /**< 0: no padding, frames are compared as bytes */
 };
 
 /** A place in code, with the functions inlined there. */

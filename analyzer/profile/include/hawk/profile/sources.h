@@ -49,8 +49,8 @@ struct hawk_error *hawk_profile_of_tree(const struct hawk_graph *graph,
 
 /**
  * Fills `*ret` with what `after` has more than `before`, which may be less than 0, in the columns
- * of `after`. Stacks are joined by their frames, and where a rebuild moved lines, by functions and
- * files. Addresses are left out: those of two processes have nothing in common.
+ * of `after`. Addresses are left out: those of two processes have nothing in common. So are lines
+ * in modules that were built anew.
  */
 struct hawk_error *hawk_profile_difference(const struct hawk_profile *after,
 					   const struct hawk_profile *before,

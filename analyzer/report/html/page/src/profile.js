@@ -49,18 +49,24 @@ export function baseName(path) {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
+/** A relative path below its directory; the same as hawk_source_append_path() makes. */
+function joined(directory, file) {
+  return file && directory && !file.startsWith("/") ? `${directory}/${file}` : file;
+}
+
 function readFrames(reader, header, strings) {
   const modules = reader.numbers(new Uint32Array(header.modules), 1);
   const column = () => reader.numbers(new Uint32Array(header.frames), 1);
   const frames = { count: header.frames, kind: column(), name: [], file: [], line: null, module: [] };
   const functions = column();
   const files = column();
+  const directories = column();
   frames.line = column();
   const module = column();
   const offsets = reader.numbers(new Float64Array(header.frames), 1);
   for (let i = 0; i < header.frames; i++) {
     frames.module[i] = strings[modules[module[i]] ?? 0];
-    frames.file[i] = strings[files[i]];
+    frames.file[i] = joined(strings[directories[i]], strings[files[i]]);
     frames.name[i] =
       strings[functions[i]] || `${baseName(frames.module[i]) || "?"}+0x${offsets[i].toString(16)}`;
   }

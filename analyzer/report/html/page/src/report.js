@@ -93,12 +93,8 @@ export class Report {
   }
 
   findings() {
-    const all = new Map();
-    for (const name of DOCUMENTS)
-      for (const kind of ["missing", "damage"])
-        for (const finding of this[name]?.[kind] ?? [])
-          all.set(finding.key + finding.text, { ...finding, damage: kind === "damage" });
-    return [...all.values()];
+    const { missing = [], damage = [] } = this.page;
+    return [...missing, ...damage.map((finding) => ({ ...finding, damage: true }))];
   }
 }
 

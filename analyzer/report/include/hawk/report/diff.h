@@ -19,7 +19,7 @@ struct hawk_diff_report {
 	const struct hawk_findings *findings;
 	const char *before, *after; /**< paths of cores, or "process 4711" */
 	const char *what;           /**< "live" */
-	/** Between the two ends of life, in hours; 0 = not known, or not later. */
+	/** Between the two ends of life, in hours; 0 = not known, or too short for a rate. */
 	double hours;
 	size_t top;         /**< rows; 0 = the default */
 	size_t depth;       /**< lines of each stack; 0 = one */

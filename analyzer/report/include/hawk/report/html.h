@@ -9,10 +9,9 @@
 #define HAWK_ANALYZER_REPORT_HTML_H
 
 #include "hawk/output/json.h"
-#include "hawk/profile/profile.h"
+#include "hawk/base/findings.h"
+#include "hawk/profile/source_lines.h"
 #include "hawk/target/target.h"
-
-struct hawk_symbols;
 
 /** Writes the page up to its parts. */
 void hawk_html_begin(struct hawk_output *output);
@@ -31,6 +30,18 @@ void hawk_html_end(struct hawk_output *output);
  */
 struct hawk_error *hawk_html_profile(const struct hawk_profile *profile, const char *name,
 				     struct hawk_output *output);
+
+/**
+ * Writes the source files of `profile` that are found, those that allocated most first, as the part
+ * "sources": at most 32 MiB of text. Adds findings about others.
+ */
+struct hawk_error *hawk_html_sources(const struct hawk_profile *profile,
+				     struct hawk_symbols *symbols,
+				     const struct hawk_source_directories *directories,
+				     struct hawk_findings *findings, struct hawk_output *output);
+
+/** Writes "missing" and "damage": all findings of all parts. */
+void hawk_html_put_findings(const struct hawk_findings *findings, struct hawk_json *json);
 
 /** Writes "mappings": the rows of the memory map, and "mappings_left_out_bytes". */
 struct hawk_error *hawk_html_put_map(const struct hawk_target *target, struct hawk_json *json);

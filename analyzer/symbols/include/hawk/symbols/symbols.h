@@ -29,6 +29,7 @@ struct hawk_frame {
 	const char *plain;        /**< DWARF name without scopes and parameters; NULL = unknown */
 	uint64_t function_offset; /**< address minus the symbol's start; 0 for inlined frames */
 	const char *file;         /**< path as in DWARF, directories included; NULL = unknown */
+	const char *directory;    /**< that a relative `file` is relative to; NULL = unknown */
 	uint32_t line;            /**< 0 = unknown */
 	bool inlined;             /**< inlined into the next frame of the same address */
 };
@@ -123,6 +124,22 @@ bool hawk_symbols_module_at(const struct hawk_symbols *symbols, uint64_t address
  */
 bool hawk_symbols_copy_at(const struct hawk_symbols *symbols, uint64_t address,
 			  struct hawk_symbol_module *ret);
+
+/**
+ * For snapshots: keeps the places that are asked for from now on, for which files would have to be
+ * searched again. Files that are open already were needed to make the graph.
+ */
+struct hawk_error *hawk_symbols_keep_questions(struct hawk_symbols *symbols);
+
+/**
+ * Writes every frame that was looked up, the places that were kept, and the frames of all threads
+ * to a snapshot. The symbols of a snapshot give these, and no other, without opening a file.
+ */
+struct hawk_error *hawk_symbols_save(struct hawk_symbols *symbols,
+				     struct hawk_snapshot_writer *writer);
+
+/** Of a snapshot: says of the files that were needed to make the graph what was found in them. */
+struct hawk_error *hawk_symbols_open_for_graph(struct hawk_symbols *symbols);
 
 /** One frame of an unwound thread. */
 struct hawk_stack_frame {

@@ -20,6 +20,8 @@
 #include "hawk/base/findings.h"
 
 struct hawk_target;
+struct hawk_snapshot;
+struct hawk_snapshot_writer;
 
 enum hawk_mapping_flag {
 	HAWK_MAPPING_READ = 1u << 0,
@@ -149,8 +151,8 @@ struct hawk_unpack_settings {
 };
 
 /**
- * Maps the core, or the tracer's table file, at `path`; never reads it whole, unless it is
- * compressed (zstd, lz4, xz, gzip). HAWK_ERROR_FORMAT or _UNSUPPORTED messages say what the file
+ * Maps the core, the tracer's table file or the snapshot at `path`; never reads it whole, unless it
+ * is compressed (zstd, lz4, xz, gzip). HAWK_ERROR_FORMAT or _UNSUPPORTED messages say what the file
  * is. `settings` may be NULL.
  */
 struct hawk_error *hawk_target_unpack_core(const char *path,
@@ -203,6 +205,18 @@ void hawk_target_name_program(struct hawk_target *target, const char *path);
 /** Returns the bytes of the core file (unpacked, if it is compressed), or NULL for a live process.
  * Valid until the target is closed. */
 const uint8_t *hawk_target_core_bytes(const struct hawk_target *target, size_t *size);
+
+/** Returns the snapshot that the target was opened from; NULL = from something else. Of a snapshot
+ * only the trace table's memory can be read, whatever the mappings say is present. */
+const struct hawk_snapshot *hawk_target_snapshot(const struct hawk_target *target);
+
+/**
+ * Writes the target, without memory, arguments and most registers, for hawk_target_open_core() to
+ * read; with the findings among `findings` that opening it added, which are the first `opened`.
+ */
+struct hawk_error *hawk_target_save(const struct hawk_target *target,
+				    const struct hawk_findings *findings, size_t opened,
+				    struct hawk_snapshot_writer *writer);
 
 /** Accepts NULL; releases first. */
 void hawk_target_close(struct hawk_target *target);

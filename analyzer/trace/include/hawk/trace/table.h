@@ -136,4 +136,9 @@ struct hawk_table_totals {
 };
 struct hawk_table_totals hawk_table_totals(const struct hawk_table *table);
 
+/** Writes the table's memory to a snapshot, without the process's data: options, scratch, blocks.
+ */
+struct hawk_error *hawk_table_save(const struct hawk_table *table,
+				   struct hawk_snapshot_writer *writer);
+
 #endif

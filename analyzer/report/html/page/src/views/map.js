@@ -66,7 +66,7 @@ export function mapView(report) {
     const { mappings, mappings_left_out_bytes: rest } = report.page;
     const root = hierarchy(treeOf(mappings, size)).sum((d) => (d.mapping ? size(d.mapping) : 0)).sort((a, b) => b.value - a.value);
     treemap().tile(treemapSquarify).size([box.clientWidth, HEIGHT]).paddingInner(1).paddingTop((node) => (node.depth === 1 ? 20 : 0)).round(true)(root);
-    const heads = (root.children ?? []).filter((g) => g.x1 - g.x0 > 40).map((group) => {
+    const heads = (root.children ?? []).filter((g) => g.x1 - g.x0 > 40 && g.y1 - g.y0 > 24).map((group) => {
       const head = h("div", { class: "tile-head" }, `${group.data.name} ${bytes(group.value)}`);
       Object.assign(head.style, { left: `${group.x0}px`, top: `${group.y0}px`, width: `${group.x1 - group.x0}px` });
       return head;

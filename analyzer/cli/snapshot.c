@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * hawk-core snapshot: what is known of a heap, in a file of its own. Every verb that needs no
+ * contents of blocks answers from it as from the core, on a machine without the program's files.
+ */
+#include "hawk/names/ask.h"
+#include "hawk/names/block_type.h"
+#include "hawk/snapshot/writer.h"
+#include "session.h"
+
+enum { PATHS_BASE = 2 };
+
+static uint64_t flags_of(const struct hawk_settings *settings)
+{
+	return (settings->sites_only ? HAWK_SNAPSHOT_SITES_ONLY : 0) |
+	       (settings->paths == PATHS_BASE ? HAWK_SNAPSHOT_BASE_PATHS : 0);
+}
+
+/** Whether there are blocks to write. */
+static bool wants_blocks(const struct hawk_session *session)
+{
+	return session->heap.knows & HAWK_HEAP_BLOCKS && !session->settings->sites_only;
+}
+
+/** A process stands still until the file is written: where pointers lie is read meanwhile. */
+static struct hawk_error *load(struct hawk_session *session)
+{
+	struct hawk_error *err = hawk_session_sites(session);
+
+	if (!err && wants_blocks(session) && session->heap.refusal)
+		return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
+					 "%s (--sites-only leaves them out)",
+					 session->heap.refusal);
+	return !err && wants_blocks(session) ? hawk_session_graph(session) : err;
+}
+
+/** With types that remember no name from before questions were kept. */
+static struct hawk_error *write_types(struct hawk_session *session,
+				      struct hawk_snapshot_writer *writer)
+{
+	struct hawk_block_types *types;
+	struct hawk_error *err = hawk_block_types_create(session->target, session->heap.table,
+							 session->symbols, &types);
+
+	if (err)
+		return err;
+	err = hawk_block_types_save(types, &session->heap, writer);
+	hawk_block_types_destroy(types);
+	return err;
+}
+
+/** What asks for names comes before the symbols. */
+static struct hawk_error *write_parts(struct hawk_session *session,
+				      struct hawk_snapshot_writer *writer)
+{
+	struct hawk_error *err = hawk_target_save(session->target, &session->findings,
+						  session->findings_opened, writer);
+
+	if (!err && session->heap.table)
+		err = hawk_table_save(session->heap.table, writer);
+	if (!err && session->has_graph)
+		err = write_types(session, writer);
+	if (!err)
+		err = hawk_names_ask(&session->heap, session->has_graph ? &session->graph : NULL,
+				     session->symbols);
+	if (!err)
+		err = hawk_symbols_save(session->symbols, writer);
+	if (!err)
+		err = hawk_heap_save(&session->heap, writer);
+	if (!err && session->has_graph)
+		err = hawk_graph_save(&session->graph, writer);
+	return err ? err : hawk_snapshot_finish(writer);
+}
+
+static struct hawk_error *answer(struct hawk_session *session)
+{
+	struct hawk_snapshot_writer writer;
+	struct hawk_error *err;
+
+	if (hawk_target_snapshot(session->target))
+		return hawk_error_create(HAWK_ERROR_UNSUPPORTED, "%s is a snapshot already",
+					 session->source);
+	if (session->output->terminal)
+		return hawk_error_create(HAWK_ERROR_USAGE,
+					 "a snapshot is no text for a terminal: -o FILE");
+	err = load(session);
+	if (!err)
+		err = hawk_symbols_keep_questions(session->symbols);
+	if (!err) {
+		hawk_snapshot_begin(&writer, session->output, flags_of(session->settings));
+		err = write_parts(session, &writer);
+	}
+	err = hawk_session_release(session, err);
+	if (!err)
+		hawk_session_check(session);
+	return err;
+}
+
+static const struct hawk_option options[] = {
+	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
+	 "read a running or stopped process instead of a core"},
+	{"sites-only", '\0', HAWK_OPTION_FLAG, HAWK_AT(sites_only), NULL,
+	 "sums by site, without blocks and pointers: the smallest file"},
+	{"paths", '\0', HAWK_OPTION_CHOICE, HAWK_AT(paths), "full|base",
+	 "base: names of files without their folders"},
+	{0},
+};
+
+const struct hawk_verb hawk_verb_snapshot = {
+	.name = "snapshot",
+	.arguments = "[options] CORE | --pid PID",
+	.summary = "a small file to keep, to send, and to ask again",
+	.details = "Writes what is known of the heap: blocks, pointers, stacks with their names, "
+		   "roots, threads, modules, mappings. It holds no contents of blocks, no "
+		   "environment and no arguments. Every verb but schema reads it instead of the "
+		   "core, without the program's files.",
+	.options = {options, hawk_target_options, hawk_output_options, hawk_common_options},
+	.exit_codes = hawk_verb_exit_codes,
+	.needs = "one core file, or --pid",
+	.live = true,
+	.findings = HAWK_FINDINGS_NOWHERE,
+	.answer = answer,
+};

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Frames of places. A frame is known by its number; of those that nobody looks at the one that was
+ * left first makes room.
+ */
+#include "places.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "hawk/base/cleanup.h"
+#include "hawk/snapshot/column.h"
+#include "hawk/snapshot/reader.h"
+
+enum { KEPT = 8 };
+
+struct hawk_places_frame {
+	size_t number;
+	uint32_t first; /**< edge */
+	uint32_t count;
+	unsigned users;
+	uint64_t left; /**< when the last one left */
+	uint64_t *offsets;
+	uint64_t *insides;
+};
+
+struct hawk_places {
+	struct hawk_graph graph; /**< another one's edges */
+	const struct hawk_snapshot *snapshot;
+	pthread_mutex_t lock;
+	uint64_t time;
+	struct hawk_places_frame *frames[KEPT]; /**< NULL = free */
+};
+
+struct hawk_error *hawk_places_create(const struct hawk_graph *graph, struct hawk_places **ret)
+{
+	struct hawk_places *places = calloc(1, sizeof(*places));
+
+	if (!places)
+		return &hawk_enomem;
+	places->graph = (struct hawk_graph){
+		.heap = graph->heap,
+		.count = graph->count,
+		.edge_count = graph->edge_count,
+		.offsets = graph->offsets,
+		.edges = graph->edges,
+	};
+	places->snapshot = hawk_target_snapshot(graph->heap->target);
+	(void)pthread_mutex_init(&places->lock, NULL);
+	*ret = places;
+	return NULL;
+}
+
+static void destroy_frame(struct hawk_places_frame *frame)
+{
+	if (!frame)
+		return;
+	free(frame->offsets);
+	free(frame->insides);
+	free(frame);
+}
+
+static void hawk_cleanup_frame(struct hawk_places_frame **frame)
+{
+	destroy_frame(*frame);
+}
+
+void hawk_places_destroy(struct hawk_places *places)
+{
+	if (!places)
+		return;
+	for (size_t i = 0; i < KEPT; i++)
+		destroy_frame(places->frames[i]);
+	(void)pthread_mutex_destroy(&places->lock);
+	free(places);
+}
+
+static void decode_offsets(const struct hawk_graph *graph, struct hawk_cursor *from,
+			   struct hawk_places_frame *frame)
+{
+	uint32_t block = frame->count ? hawk_graph_source(graph, frame->first, 0) : 0;
+	uint64_t at = 0; /* behind the last pointer of the block */
+
+	for (uint32_t i = 0; i < frame->count; i++) {
+		uint64_t words = hawk_column_get_below(from, UINT64_C(1) << 45);
+
+		for (; graph->offsets[block + 1] <= frame->first + i; block++)
+			at = 0;
+		at += words * sizeof(uint64_t);
+		frame->offsets[i] = words ? at - sizeof(uint64_t) : UINT64_MAX;
+	}
+}
+
+static void decode_insides(const struct hawk_graph *graph, struct hawk_cursor *from,
+			   struct hawk_places_frame *frame)
+{
+	for (uint32_t i = 0; i < frame->count; i++)
+		if (graph->edges[frame->first + i] & HAWK_EDGE_INTERIOR &&
+		    frame->offsets[i] != UINT64_MAX)
+			frame->insides[i] = hawk_column_get(from);
+}
+
+static struct hawk_error *decode(const struct hawk_places *places, size_t number,
+				 struct hawk_places_frame **ret)
+{
+	CLEANUP(contents) struct hawk_snapshot_contents contents = {0};
+	CLEANUP(frame) struct hawk_places_frame *frame = calloc(1, sizeof(*frame));
+	struct hawk_error *err =
+		hawk_snapshot_read(places->snapshot, HAWK_SNAPSHOT_PLACES, number, &contents);
+
+	if (err)
+		return err;
+	if (!frame)
+		return &hawk_enomem;
+	/* The frames are whole: their numbers are those of edges. An edge takes a byte. */
+	if (contents.items > contents.cursor.size)
+		return hawk_snapshot_nonsense(HAWK_SNAPSHOT_PLACES);
+	frame->number = number;
+	frame->first = (uint32_t)contents.first;
+	frame->count = (uint32_t)contents.items;
+	frame->offsets = calloc((size_t)frame->count + 1, sizeof(*frame->offsets));
+	frame->insides = calloc((size_t)frame->count + 1, sizeof(*frame->insides));
+	if (!frame->offsets || !frame->insides)
+		return &hawk_enomem;
+	decode_offsets(&places->graph, &contents.cursor, frame);
+	decode_insides(&places->graph, &contents.cursor, frame);
+	if (contents.cursor.failed)
+		return hawk_snapshot_nonsense(HAWK_SNAPSHOT_PLACES);
+	*ret = take_ptr(&frame);
+	return NULL;
+}
+
+/* Puts a frame among those that are kept; false = all of them are in use. With the lock. */
+static bool keep(struct hawk_places *places, struct hawk_places_frame *frame)
+{
+	struct hawk_places_frame **slot = NULL;
+
+	for (size_t i = 0; i < KEPT; i++) {
+		struct hawk_places_frame **other = &places->frames[i];
+
+		if (*other && (*other)->users)
+			continue;
+		if (!slot || !*other || (*slot && (*other)->left < (*slot)->left))
+			slot = other;
+		if (!*slot)
+			break;
+	}
+	if (!slot)
+		return false;
+	destroy_frame(*slot);
+	*slot = frame;
+	return true;
+}
+
+/* With the lock. */
+static struct hawk_error *enter(struct hawk_places *places, size_t number,
+				struct hawk_places_cursor *cursor)
+{
+	struct hawk_places_frame *frame = NULL;
+	struct hawk_error *err = NULL;
+
+	for (size_t i = 0; i < KEPT && !frame; i++)
+		if (places->frames[i] && places->frames[i]->number == number)
+			frame = places->frames[i];
+	if (!frame)
+		err = decode(places, number, &frame);
+	else
+		number = SIZE_MAX;
+	if (!err && number != SIZE_MAX)
+		(void)keep(places, frame); // else it is the reader's own
+	if (err)
+		return err;
+	frame->users++;
+	cursor->frame = frame;
+	return NULL;
+}
+
+static bool is_kept(const struct hawk_places *places, const struct hawk_places_frame *frame)
+{
+	for (size_t i = 0; i < KEPT; i++)
+		if (places->frames[i] == frame)
+			return true;
+	return false;
+}
+
+void hawk_places_leave(struct hawk_places *places, struct hawk_places_cursor *cursor)
+{
+	struct hawk_places_frame *frame = cursor->frame;
+
+	cursor->frame = NULL;
+	if (!frame)
+		return;
+	(void)pthread_mutex_lock(&places->lock);
+	frame->users--;
+	frame->left = ++places->time;
+	if (!frame->users && !is_kept(places, frame))
+		destroy_frame(frame);
+	(void)pthread_mutex_unlock(&places->lock);
+}
+
+struct hawk_error *hawk_places_find(struct hawk_places *places, struct hawk_places_cursor *cursor,
+				    uint32_t edge, uint64_t *offset, uint64_t *inside)
+{
+	const struct hawk_places_frame *frame = cursor->frame;
+
+	if (!frame || edge < frame->first || edge - frame->first >= frame->count) {
+		size_t number =
+			hawk_snapshot_frame_of(places->snapshot, HAWK_SNAPSHOT_PLACES, edge);
+		struct hawk_error *err;
+
+		hawk_places_leave(places, cursor);
+		(void)pthread_mutex_lock(&places->lock);
+		err = enter(places, number, cursor);
+		(void)pthread_mutex_unlock(&places->lock);
+		if (err)
+			return err;
+		frame = cursor->frame;
+	}
+	*offset = frame->offsets[edge - frame->first];
+	*inside = frame->insides[edge - frame->first];
+	return NULL;
+}

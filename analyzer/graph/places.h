@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Where pointers lie, from a snapshot: frames of places are decoded when asked for, and the latest
+ * ones kept. For any number of threads. Internal to graph/.
+ */
+#ifndef HAWK_ANALYZER_GRAPH_PLACES_H
+#define HAWK_ANALYZER_GRAPH_PLACES_H
+
+#include "hawk/graph/graph.h"
+
+struct hawk_places;
+struct hawk_places_frame;
+
+/** What one reader looked at last. Zeros at first. */
+struct hawk_places_cursor {
+	struct hawk_places_frame *frame; /**< kept for the reader; NULL = none */
+};
+
+/** `graph` has its edges, which must outlive `ret`; the places in its snapshot are whole. */
+struct hawk_error *hawk_places_create(const struct hawk_graph *graph, struct hawk_places **ret);
+
+/** Accepts NULL. */
+void hawk_places_destroy(struct hawk_places *places);
+
+/** Finds where the pointer that is `edge` lies: `*offset` from its block's start, UINT64_MAX = not
+ * known; and how far `*inside` the block pointed to it leads. */
+struct hawk_error *hawk_places_find(struct hawk_places *places, struct hawk_places_cursor *cursor,
+				    uint32_t edge, uint64_t *offset, uint64_t *inside);
+
+/** To be called when the reader is done. */
+void hawk_places_leave(struct hawk_places *places, struct hawk_places_cursor *cursor);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The graph in a snapshot. Internal to graph/.
+ */
+#ifndef HAWK_ANALYZER_GRAPH_SNAPSHOT_H
+#define HAWK_ANALYZER_GRAPH_SNAPSHOT_H
+
+#include "hawk/graph/graph.h"
+#include "hawk/snapshot/reader.h"
+#include "hawk/snapshot/writer.h"
+
+/** As hawk_graph_make(), from the snapshot that the heap is from. */
+struct hawk_error *hawk_graph_read_snapshot(const struct hawk_heap *heap,
+					    struct hawk_findings *findings, struct hawk_graph *ret);
+
+#endif

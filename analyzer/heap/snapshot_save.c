@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Writes the blocks of a heap: column by column, in frames of whole chunks of the index, so that a
+ * reader can fill the index on several threads.
+ */
+#include "snapshot.h"
+
+#include <stdlib.h>
+
+#include "hawk/base/cleanup.h"
+
+enum { FRAME_BLOCKS = 1 << 15 };
+
+/** Blocks of one frame, by number in the index; parts behind the first are no blocks. */
+struct frame {
+	uint32_t start, end;
+	uint64_t first; /**< blocks before it */
+};
+
+struct saver {
+	const struct hawk_heap *heap;
+	struct frame *frames;
+	size_t count;
+	uint8_t *depths; /**< by number; NULL = all 0 */
+};
+
+static uint64_t chunk_of(const struct hawk_block_index *index, uint32_t block)
+{
+	return hawk_block_start(index, block) >> HAWK_CHUNK_LOG2;
+}
+
+/* How many blocks each is carved out of. */
+static struct hawk_error *find_depths(struct saver *saver)
+{
+	const struct hawk_block_index *index = &saver->heap->index;
+	uint64_t ends[HAWK_BLOCK_DEPTH_MAX + 1];
+	unsigned depth = 0;
+	size_t next = 0; /* part */
+
+	if (!index->part_count)
+		return NULL;
+	saver->depths = calloc((size_t)index->count + 1, 1);
+	if (!saver->depths)
+		return &hawk_enomem;
+	for (uint32_t block = 0; block < index->count; block++) {
+		const struct hawk_block_part *part =
+			next < index->part_count && index->parts[next].number == block
+				? &index->parts[next++]
+				: NULL;
+
+		while (depth && ends[depth - 1] <= hawk_block_start(index, block) &&
+		       !(part && part->previous != HAWK_BLOCK_NOWHERE))
+			depth--;
+		saver->depths[block] = (uint8_t)depth;
+		if (part && part->previous == HAWK_BLOCK_NOWHERE && depth <= HAWK_BLOCK_DEPTH_MAX)
+			ends[depth++] = part->end;
+	}
+	return NULL;
+}
+
+/* A frame may begin here: at a chunk, with a block that is in no other. */
+static bool may_begin(const struct saver *saver, uint32_t block)
+{
+	const struct hawk_block_index *index = &saver->heap->index;
+
+	return chunk_of(index, block) != chunk_of(index, block - 1) &&
+	       !(saver->depths && saver->depths[block]) && hawk_block_index_counts(index, block);
+}
+
+static struct hawk_error *cut_frames(struct saver *saver)
+{
+	const struct hawk_block_index *index = &saver->heap->index;
+	uint64_t blocks = 0;
+
+	saver->frames = calloc(index->count / FRAME_BLOCKS + 1, sizeof(*saver->frames));
+	if (!saver->frames)
+		return &hawk_enomem;
+	for (uint32_t start = 0, end; start < index->count; start = end) {
+		end = index->count - start > FRAME_BLOCKS ? start + FRAME_BLOCKS : index->count;
+		while (end < index->count && !may_begin(saver, end))
+			end++;
+		saver->frames[saver->count++] = (struct frame){start, end, blocks};
+		for (uint32_t i = start; saver->depths && i < end; i++)
+			blocks += hawk_block_index_counts(index, i);
+		if (!saver->depths)
+			blocks += end - start;
+	}
+	return NULL;
+}
+
+/** The blocks of a frame, read once. */
+static struct hawk_error *read_blocks(const struct saver *saver, const struct frame *frame,
+				      struct hawk_block **ret, size_t *count)
+{
+	struct hawk_near near = {.target = saver->heap->target};
+	struct hawk_block *blocks = calloc(frame->end - frame->start, sizeof(*blocks));
+
+	if (!blocks)
+		return &hawk_enomem;
+	*count = 0;
+	for (uint32_t i = frame->start; i < frame->end; i++) {
+		if (saver->depths && !hawk_block_index_counts(&saver->heap->index, i))
+			continue;
+		hawk_heap_next_block(saver->heap, &near, i, &blocks[*count]);
+		blocks[*count].depth = saver->depths ? saver->depths[i] : 0;
+		++*count;
+	}
+	*ret = blocks;
+	return NULL;
+}
+
+/* From the end of the block before, in granules: nearly always the room of a header. */
+static void put_starts(struct hawk_column *to, const struct hawk_block *blocks, size_t count)
+{
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t granule = blocks[i].start / HAWK_GRANULE_BYTES;
+
+		hawk_column_put_signed(to, (int64_t)(granule - end));
+		end = granule + (blocks[i].size + HAWK_GRANULE_BYTES - 1) / HAWK_GRANULE_BYTES;
+	}
+}
+
+static void put_bytes(struct hawk_column *to, const struct hawk_block *blocks, size_t count)
+{
+	bool deep = false;
+
+	if (!hawk_column_reserve(to, 3 * count + 1))
+		return;
+	for (size_t i = 0; i < count; i++)
+		to->bytes[to->size++] =
+			(uint8_t)(blocks[i].kind << 4 | (blocks[i].offset_code & 15));
+	for (size_t i = 0; i < count; i++) {
+		to->bytes[to->size++] = blocks[i].birth;
+		deep |= blocks[i].depth;
+	}
+	to->bytes[to->size++] = deep;
+	for (size_t i = 0; deep && i < count; i++)
+		to->bytes[to->size++] = blocks[i].depth;
+}
+
+static struct hawk_error *fill(void *context, size_t number, struct hawk_snapshot_piece *piece)
+{
+	const struct saver *saver = context;
+	CLEANUP(free_ptr) struct hawk_block *blocks = NULL;
+	size_t count;
+	struct hawk_error *err = read_blocks(saver, &saver->frames[number], &blocks, &count);
+
+	if (err)
+		return err;
+	piece->first = saver->frames[number].first;
+	piece->items = count;
+	put_starts(&piece->column, blocks, count);
+	for (size_t i = 0; i < count; i++)
+		hawk_column_put(&piece->column, blocks[i].size);
+	for (size_t i = 0; i < count; i++)
+		hawk_column_put(&piece->column, blocks[i].trace);
+	put_bytes(&piece->column, blocks, count);
+	return NULL;
+}
+
+static void hawk_cleanup_saver(struct saver *saver)
+{
+	free(saver->frames);
+	free(saver->depths);
+}
+
+static struct hawk_error *save_blocks(const struct hawk_heap *heap,
+				      struct hawk_snapshot_writer *writer)
+{
+	CLEANUP(saver) struct saver saver = {.heap = heap};
+	struct hawk_error *err = find_depths(&saver);
+
+	if (!err)
+		err = cut_frames(&saver);
+	return err ? err
+		   : hawk_snapshot_put_all(writer, HAWK_SNAPSHOT_BLOCKS, saver.count, fill, &saver);
+}
+
+struct hawk_error *hawk_heap_save(const struct hawk_heap *heap, struct hawk_snapshot_writer *writer)
+{
+	struct hawk_heap_record record = {
+		.knows = heap->knows & ~HAWK_HEAP_CONTENTS,
+		.sums = heap->sums,
+		.accounting = heap->accounting,
+		.sites = heap->sites,
+		.site_count = heap->site_count,
+		.site_of_trace = heap->site_of_trace,
+		.trace_count = heap->trace_count,
+		.lost_site = heap->lost_site,
+	};
+	struct hawk_error *err;
+
+	if (!heap->knows)
+		record.lost_site = UINT32_MAX;
+	if (writer->flags & HAWK_SNAPSHOT_SITES_ONLY)
+		record.knows &= ~HAWK_HEAP_BLOCKS;
+	if (record.knows & HAWK_HEAP_BLOCKS)
+		record.blocks = hawk_block_index_block_count(&heap->index);
+	err = hawk_heap_record_save(&record, writer);
+	return err || !(record.knows & HAWK_HEAP_BLOCKS) ? err : save_blocks(heap, writer);
+}

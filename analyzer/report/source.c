@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Source lines with the memory that they allocate.
+ */
+#include "hawk/report/source.h"
+
+#include "hawk/base/cleanup.h"
+#include "hawk/base/quantity.h"
+#include "hawk/base/utf8.h"
+#include "hawk/names/function_name.h"
+
+enum {
+	COLUMN = 9,
+	EXACT_COLUMN = 16,
+	TAB = 4,
+	CODE_MIN = 20, /**< columns of source text, however narrow the screen is */
+	ELLIPSIS = 3,
+};
+
+/** The values of a line, and those that the profile of a heap without counters lacks. */
+struct values {
+	uint64_t flat_bytes, flat_objects, cum_bytes, cum_objects;
+	uint64_t flat_alloc_bytes, flat_alloc_objects, cum_alloc_bytes, cum_alloc_objects;
+	bool has_alloc;
+};
+
+static uint64_t value(const struct hawk_profile *profile, const int64_t *values, const char *column)
+{
+	uint32_t number = hawk_profile_column(profile, column);
+
+	return number == UINT32_MAX || values[number] < 0 ? 0 : (uint64_t)values[number];
+}
+
+static struct values values_of(const struct hawk_profile *profile,
+			       const struct hawk_source_values *values)
+{
+	return (struct values){
+		.flat_bytes = value(profile, values->flat, "inuse_space"),
+		.flat_objects = value(profile, values->flat, "inuse_objects"),
+		.cum_bytes = value(profile, values->cum, "inuse_space"),
+		.cum_objects = value(profile, values->cum, "inuse_objects"),
+		.flat_alloc_bytes = value(profile, values->flat, "alloc_space"),
+		.flat_alloc_objects = value(profile, values->flat, "alloc_objects"),
+		.cum_alloc_bytes = value(profile, values->cum, "alloc_space"),
+		.cum_alloc_objects = value(profile, values->cum, "alloc_objects"),
+		.has_alloc = hawk_profile_column(profile, "alloc_space") != UINT32_MAX,
+	};
+}
+
+static struct hawk_quantity bytes_text(const struct hawk_screen *screen, uint64_t bytes)
+{
+	static const struct hawk_quantity none = {"."};
+
+	if (!bytes)
+		return none;
+	return screen->full ? hawk_quantity_count(bytes) : hawk_quantity_bytes(bytes);
+}
+
+static unsigned column_width(const struct hawk_screen *screen)
+{
+	return screen->full ? EXACT_COLUMN : COLUMN;
+}
+
+static void put_column(const struct hawk_screen *screen, const char *text)
+{
+	hawk_output_printf(screen->output, " %*s", (int)column_width(screen), text);
+}
+
+/** The columns in front of a line: flat, cum, blocks, allocated. Returns their width. */
+static unsigned put_values(const struct hawk_screen *screen, const struct values *values)
+{
+	put_column(screen, bytes_text(screen, values->flat_bytes).text);
+	put_column(screen, bytes_text(screen, values->cum_bytes).text);
+	put_column(screen,
+		   values->cum_objects ? hawk_quantity_count(values->cum_objects).text : ".");
+	put_column(screen,
+		   values->has_alloc ? bytes_text(screen, values->cum_alloc_bytes).text : "-");
+	return 4 * (column_width(screen) + 1);
+}
+
+static void put_heads(const struct hawk_screen *screen)
+{
+	unsigned width = column_width(screen);
+
+	hawk_screen_faint(screen, " %*s %*s %*s %*s   line\n", (int)width, "flat", (int)width,
+			  "cum", (int)width, "blocks", (int)width, "allocated");
+}
+
+/** Appends `code` with its tabs spread out, safe, and cut to `width` columns. */
+static void append_code(struct hawk_text *text, const char *code, size_t bytes, size_t width)
+{
+	CLEANUP(text) struct hawk_text spread = {0};
+	CLEANUP(text) struct hawk_text safe = {0};
+	size_t column = 0;
+	const char *end;
+
+	/* A character takes 4 bytes at most; one more shows that the line goes on. */
+	for (size_t i = 0; i < bytes && (width == SIZE_MAX || spread.size <= 4 * width); i++) {
+		size_t blanks = TAB - spread.size % TAB;
+
+		if (code[i] == '\t')
+			hawk_text_append(&spread, "    ", blanks);
+		else
+			hawk_text_append(&spread, &code[i], 1);
+	}
+	hawk_utf8_append_safe(&safe, hawk_text_string(&spread));
+	end = hawk_text_string(&safe);
+	if (hawk_utf8_width(end) <= width) {
+		hawk_text_puts(text, end);
+		return;
+	}
+	for (; column + ELLIPSIS < width; column++)
+		end += hawk_utf8_length(end);
+	hawk_text_append(text, safe.bytes, (size_t)(end - safe.bytes));
+	hawk_text_puts(text, "...");
+}
+
+static void put_code(const struct hawk_source_report *report, const struct hawk_screen *screen,
+		     uint32_t number, unsigned used)
+{
+	CLEANUP(text) struct hawk_text text = {0};
+	size_t bytes, room = SIZE_MAX;
+	const char *code = hawk_source_file_line(&report->text->file, number, &bytes);
+
+	hawk_text_printf(&text, number ? " %6u" : "      ?", number);
+	used += (unsigned)text.size + 2;
+	if (!screen->full)
+		room = screen->width > used + CODE_MIN ? screen->width - used : CODE_MIN;
+	if (code && bytes)
+		hawk_text_puts(&text, "  ");
+	if (code)
+		append_code(&text, code, bytes, room);
+	hawk_screen_line(screen, &text);
+}
+
+static void put_context(const struct hawk_source_report *report, const struct hawk_screen *screen,
+			uint32_t first, uint32_t end)
+{
+	unsigned blank = 4 * (column_width(screen) + 1);
+
+	for (uint32_t number = first; number < end && number <= report->text->file.line_count;
+	     number++) {
+		hawk_output_fill(screen->output, ' ', blank);
+		put_code(report, screen, number, blank);
+	}
+}
+
+static uint32_t plus(uint32_t number, uint32_t more)
+{
+	return number > UINT32_MAX - more ? UINT32_MAX : number + more;
+}
+
+/** The lines with values, and without gaps those near them. */
+static void put_lines(const struct hawk_source_report *report, const struct hawk_screen *screen)
+{
+	const struct hawk_source_line *lines = report->lines->lines + report->unit->first;
+	uint32_t shown = 0; /* the end of what was shown */
+
+	for (size_t i = 0; i < report->unit->count; i++) {
+		uint32_t number = lines[i].number, context = report->context;
+		uint32_t first = number > context ? number - context : 1;
+		uint32_t next = i + 1 < report->unit->count ? lines[i + 1].number : UINT32_MAX;
+		uint32_t end = plus(number, plus(context, 1));
+		struct values values = values_of(report->profile, &lines[i].values);
+
+		if (shown && first > shown)
+			hawk_screen_faint(screen, "%*s\n", (int)(4 * column_width(screen) + 10),
+					  "...");
+		if (number)
+			put_context(report, screen, first > shown ? first : shown, number);
+		put_code(report, screen, number, put_values(screen, &values));
+		if (number)
+			put_context(report, screen, number + 1, end < next ? end : next);
+		shown = end < next ? end : next;
+	}
+}
+
+static void put_remarks(const struct hawk_source_report *report, const struct hawk_screen *screen)
+{
+	const struct hawk_source_text *text = report->text;
+	CLEANUP(text) struct hawk_text remark = {0};
+	CLEANUP(text) struct hawk_text path = {0};
+
+	hawk_source_append_path(report->profile, report->unit, &path);
+	if (!report->unit->file) {
+		hawk_text_puts(&remark, "No debug information: the source file is not known.");
+	} else if (!text->file.path) {
+		hawk_text_puts(&remark, "Source not found: ");
+		hawk_utf8_append_safe(&remark, text->file.refused ? text->file.refused
+								  : hawk_text_string(&path));
+		if (text->file.why)
+			hawk_text_printf(&remark, " %s", text->file.why);
+		hawk_text_puts(&remark, "; --source-dir=DIR says where else to look");
+	} else if (strcmp(hawk_text_string(&path), text->file.path) != 0) {
+		hawk_text_puts(&remark, "Source found at ");
+		hawk_utf8_append_safe(&remark, text->file.path);
+	}
+	if (remark.size)
+		hawk_screen_paragraph(screen, remark.bytes, 2, 4);
+	if (text->newer)
+		hawk_screen_paragraph(screen,
+				      "The source is newer than the program: lines may have moved.",
+				      2, 4);
+	if (text->too_short)
+		hawk_screen_paragraph(screen,
+				      "The source ends before the last line below: the program was "
+				      "made of another file.",
+				      2, 4);
+}
+
+/** Function, module, file; then the sums. */
+static void put_title(const struct hawk_source_report *report, const struct hawk_screen *screen)
+{
+	const struct hawk_source_unit *unit = report->unit;
+	const struct hawk_profile *profile = report->profile;
+	size_t width = screen->full ? SIZE_MAX : screen->width - 2;
+	struct values values = values_of(profile, &unit->values);
+	CLEANUP(text) struct hawk_text name = {0};
+	CLEANUP(text) struct hawk_text place = {0};
+
+	hawk_function_name_append(&name, hawk_profile_text(profile, unit->function), width);
+	hawk_screen_heading(screen, "%s", hawk_text_string(&name));
+	hawk_utf8_append_middle_cut(
+		&place,
+		unit->file ? hawk_profile_text(profile, unit->file)
+			   : hawk_profile_text(profile, profile->modules[unit->module].path),
+		width);
+	hawk_output_puts(screen->output, "  ");
+	hawk_screen_line(screen, &place);
+	put_remarks(report, screen);
+	put_heads(screen);
+	put_values(screen, &values);
+	hawk_output_puts(screen->output, "  total\n");
+}
+
+void hawk_report_source(const struct hawk_source_report *report, const struct hawk_screen *screen)
+{
+	put_title(report, screen);
+	put_lines(report, screen);
+}
+
+static void put_json_sums(struct hawk_json *json, const char *key, const uint64_t inuse[2],
+			  const uint64_t alloc[2], bool has_alloc)
+{
+	hawk_json_put_object(json, key);
+	hawk_json_put_integer(json, "inuse_objects", inuse[0]);
+	hawk_json_put_integer(json, "inuse_bytes", inuse[1]);
+	hawk_json_put_integer_if(json, "alloc_objects", has_alloc, alloc[0]);
+	hawk_json_put_integer_if(json, "alloc_bytes", has_alloc, alloc[1]);
+	hawk_json_object_end(json);
+}
+
+static void put_json_values(const struct hawk_profile *profile,
+			    const struct hawk_source_values *from, struct hawk_json *json)
+{
+	struct values values = values_of(profile, from);
+
+	put_json_sums(json, "flat", (uint64_t[]){values.flat_objects, values.flat_bytes},
+		      (uint64_t[]){values.flat_alloc_objects, values.flat_alloc_bytes},
+		      values.has_alloc);
+	put_json_sums(json, "cum", (uint64_t[]){values.cum_objects, values.cum_bytes},
+		      (uint64_t[]){values.cum_alloc_objects, values.cum_alloc_bytes},
+		      values.has_alloc);
+}
+
+static void put_json_line(const struct hawk_source_report *report,
+			  const struct hawk_source_line *line, struct hawk_json *json)
+{
+	CLEANUP(text) struct hawk_text text = {0};
+	size_t bytes;
+	const char *code = hawk_source_file_line(&report->text->file, line->number, &bytes);
+
+	if (code)
+		hawk_text_append(&text, code, bytes);
+	hawk_json_object(json);
+	hawk_json_put_integer_if(json, "line", line->number, line->number);
+	hawk_json_put_string(json, "text", code ? hawk_text_string(&text) : NULL);
+	put_json_values(report->profile, &line->values, json);
+	hawk_json_object_end(json);
+}
+
+static const char *known(const struct hawk_profile *profile, uint32_t string)
+{
+	return string ? hawk_profile_text(profile, string) : NULL;
+}
+
+void hawk_report_source_json(const struct hawk_source_report *report, struct hawk_json *json)
+{
+	const struct hawk_source_unit *unit = report->unit;
+	const struct hawk_profile *profile = report->profile;
+
+	hawk_json_object(json);
+	hawk_json_put_string(json, "function", known(profile, unit->function));
+	hawk_json_put_string(json, "module", known(profile, profile->modules[unit->module].path));
+	hawk_json_put_string(json, "file", known(profile, unit->file));
+	hawk_json_put_string(json, "found", report->text->file.path);
+	hawk_json_put_boolean(json, "newer", report->text->newer);
+	put_json_values(profile, &unit->values, json);
+	hawk_json_put_array(json, "lines");
+	for (size_t i = 0; i < unit->count; i++)
+		put_json_line(report, &report->lines->lines[unit->first + i], json);
+	hawk_json_array_end(json);
+	hawk_json_object_end(json);
+}
