@@ -68,6 +68,7 @@ struct hawk_settings {
 	int paths;              /**< of snapshot: full, base */
 	bool sites_only;        /**< of snapshot */
 	bool plumbing;
+	bool with_source; /**< embed source files */
 	const char *base; /**< core to compare with */
 	const char *fail_if_grown;
 	bool folded;
@@ -191,6 +192,7 @@ extern const struct hawk_verb hawk_verb_diff;
 extern const struct hawk_verb hawk_verb_export;
 extern const struct hawk_verb hawk_verb_redact;
 extern const struct hawk_verb hawk_verb_snapshot;
+extern const struct hawk_verb hawk_verb_html;
 extern const struct hawk_verb hawk_verb_shell;
 extern const struct hawk_verb hawk_verb_help;
 

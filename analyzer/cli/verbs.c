@@ -68,7 +68,8 @@ const struct hawk_verb *const hawk_verbs[] = {
 	&hawk_verb_sites,  &hawk_verb_source,      &hawk_verb_schema,
 	&hawk_verb_growth, &hawk_verb_sql,         &hawk_verb_diff,
 	&hawk_verb_export, &hawk_verb_redact,      &hawk_verb_snapshot,
-	&hawk_verb_shell,  &hawk_verb_help,        NULL,
+	&hawk_verb_html,   &hawk_verb_shell,       &hawk_verb_help,
+	NULL,
 };
 
 const struct hawk_verb *hawk_verb_find(const char *name)

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * hawk-core html: the answers of other verbs, and profiles of them, in one page for a browser.
+ */
+#include "hawk/report/html.h"
+#include "profile.h"
+
+/** Of lists in the documents; profiles have all sites. */
+enum { DOCUMENT_TOP = 1000, LEFT_OUT_MAX = 16 };
+
+/** What is not in the page, and why. */
+struct left_out {
+	const char *part;
+	struct hawk_text reason;
+};
+
+struct page {
+	struct hawk_session *session;
+	struct left_out left_out[LEFT_OUT_MAX];
+	size_t left_out_count;
+	bool graph; /**< blocks and pointers are known */
+};
+
+static struct hawk_error *check(struct hawk_settings *settings)
+{
+	return hawk_check_profile(settings);
+}
+
+/** The page goes without what this core, or this machine, cannot give. Destroys such an error. */
+static struct hawk_error *leave_out(struct page *page, const char *part, struct hawk_error *err)
+{
+	struct left_out *left_out = &page->left_out[page->left_out_count];
+	enum hawk_error_code code;
+
+	if (!err || page->left_out_count == LEFT_OUT_MAX)
+		return err;
+	code = hawk_error_code(err);
+	if (code != HAWK_ERROR_UNSUPPORTED && code != HAWK_ERROR_NOMEM &&
+	    code != HAWK_ERROR_NOT_FOUND)
+		return err;
+	*left_out = (struct left_out){.part = part};
+	hawk_text_puts(&left_out->reason, hawk_error_message(err));
+	page->left_out_count++;
+	hawk_error_destroy(err);
+	return NULL;
+}
+
+/** The JSON document of `verb` as the part `name`. */
+static struct hawk_error *put_document(struct page *page, const struct hawk_verb *verb,
+				       const char *name)
+{
+	struct hawk_session *session = page->session;
+	const struct hawk_settings *ours = session->settings;
+	struct hawk_settings settings = *ours;
+	struct hawk_error *err = hawk_html_part_begin(session->output, name);
+
+	if (err)
+		return err;
+	settings.json = true;
+	settings.top = DOCUMENT_TOP;
+	session->settings = &settings;
+	err = verb->answer(session);
+	session->settings = ours;
+	session->code = HAWK_EXIT_OK; // that there are leaks is no condition here
+	hawk_html_part_end(session->output);
+	return leave_out(page, name, err);
+}
+
+static struct hawk_error *put_sources(struct hawk_session *session,
+				      const struct hawk_profile *profile)
+{
+	const struct hawk_strings *folders = &session->settings->source_directories;
+	const struct hawk_source_directories directories = {folders->items, folders->count};
+
+	return hawk_html_sources(profile, session->symbols, &directories, &session->findings,
+				 session->output);
+}
+
+/** The profile `what` as the part "profile-NAME". */
+static struct hawk_error *put_profile(struct page *page, enum hawk_what what, const char *name)
+{
+	struct hawk_session *session = page->session;
+	const struct hawk_settings *ours = session->settings;
+	struct hawk_settings settings = *ours;
+	struct hawk_profiled profiled;
+	struct hawk_error *err;
+
+	settings.what = what;
+	session->settings = &settings;
+	err = hawk_session_profile(session, &profiled);
+	session->settings = ours;
+	if (!err)
+		err = hawk_html_profile(profiled.profile, name, session->output);
+	if (!err && what == HAWK_WHAT_LIVE && ours->with_source)
+		err = put_sources(session, profiled.profile);
+	hawk_profiled_deinit(&profiled);
+	return leave_out(page, name, err);
+}
+
+/** What has been added since --base. That this cannot be read is an error. */
+static struct hawk_error *put_difference(struct page *page)
+{
+	struct hawk_session *session = page->session;
+	struct hawk_profile *difference = NULL;
+	struct hawk_profiled ours, base = {0};
+	struct hawk_error *err = hawk_session_profile(session, &ours);
+
+	if (!err)
+		err = hawk_profile_open(session->settings, session->settings->base,
+					&session->findings, &base);
+	if (!err)
+		err = hawk_profile_difference(ours.profile, base.profile, &difference);
+	if (!err)
+		err = hawk_html_profile(difference, "difference", session->output);
+	hawk_profile_destroy(difference);
+	hawk_profiled_deinit(&ours);
+	hawk_profiled_deinit(&base);
+	return err;
+}
+
+/** What no verb's document has. Written last, because it says what was left out. */
+static struct hawk_error *put_rest(struct page *page)
+{
+	struct hawk_session *session = page->session;
+	struct hawk_error *err = hawk_html_part_begin(session->output, "page");
+	struct hawk_json json;
+
+	if (err)
+		return err;
+	hawk_json_init(&json, session->output, 1);
+	hawk_json_object(&json);
+	hawk_json_put_string(&json, "version", HAWK_VERSION);
+	hawk_json_put_array(&json, "left_out");
+	for (size_t i = 0; i < page->left_out_count; i++) {
+		hawk_json_object(&json);
+		hawk_json_put_string(&json, "part", page->left_out[i].part);
+		hawk_json_put_string(&json, "reason", hawk_text_string(&page->left_out[i].reason));
+		hawk_json_object_end(&json);
+	}
+	hawk_json_array_end(&json);
+	hawk_html_put_findings(&session->findings, &json);
+	err = hawk_html_put_map(session->target, &json);
+	if (!err) {
+		hawk_json_object_end(&json);
+		hawk_json_finish(&json);
+	}
+	hawk_html_part_end(session->output);
+	return err;
+}
+
+/** What needs blocks and pointers. */
+static struct hawk_error *put_graph(struct page *page)
+{
+	static const struct {
+		const struct hawk_verb *verb;
+		const char *name;
+	} documents[] = {
+		{&hawk_verb_leaks, "leaks"},
+		{&hawk_verb_growth, "growth"},
+		{&hawk_verb_sites, "sites"},
+	};
+	static const struct {
+		enum hawk_what what;
+		const char *name;
+	} profiles[] = {
+		{HAWK_WHAT_LOST, "lost"},
+		{HAWK_WHAT_RETAINED, "retained"},
+		{HAWK_WHAT_PATHS, "paths"},
+	};
+	struct hawk_error *err = NULL;
+
+	for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]) && !err; i++)
+		err = put_profile(page, profiles[i].what, profiles[i].name);
+	for (size_t i = 0; i < sizeof(documents) / sizeof(documents[0]) && !err; i++)
+		err = put_document(page, documents[i].verb, documents[i].name);
+	return err;
+}
+
+static struct hawk_error *put_parts(struct page *page)
+{
+	struct hawk_session *session = page->session;
+	const struct hawk_heap *heap = &session->heap;
+	struct hawk_error *err = put_document(page, &hawk_verb_analyze, "analyze");
+
+	if (!err && heap->knows)
+		err = put_profile(page, HAWK_WHAT_LIVE, "live");
+	if (!err && session->settings->base)
+		err = put_difference(page);
+	if (!err && page->graph)
+		err = put_graph(page);
+	return err ? err : put_rest(page);
+}
+
+/** All that reads the process, which goes on then. */
+static struct hawk_error *load(struct page *page)
+{
+	struct hawk_session *session = page->session;
+	struct hawk_error *err = hawk_session_sites(session);
+
+	if (!err && session->heap.knows && !hawk_target_process(session->target)->table_file) {
+		err = hawk_session_reach_report(session, false);
+		page->graph = !err;
+		err = leave_out(page, "graph", err);
+	}
+	return hawk_session_release(session, err);
+}
+
+static struct hawk_error *answer(struct hawk_session *session)
+{
+	struct page page = {.session = session};
+	struct hawk_error *err = hawk_output_refuse_terminal(session->output, "a page");
+
+	if (!err)
+		err = load(&page);
+	if (!err) {
+		hawk_html_begin(session->output);
+		err = put_parts(&page);
+		hawk_html_end(session->output);
+	}
+	for (size_t i = 0; i < page.left_out_count; i++)
+		hawk_text_deinit(&page.left_out[i].reason);
+	return err;
+}
+
+static const struct hawk_option options[] = {
+	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
+	 "read a running or stopped process instead of a core"},
+	{"base", '\0', HAWK_OPTION_STRING, HAWK_AT(base), "CORE",
+	 "show what has been added since CORE, too"},
+	{"with-source", '\0', HAWK_OPTION_FLAG, HAWK_AT(with_source), NULL,
+	 "put the source files that are found here into the page"},
+	{"source-dir", '\0', HAWK_OPTION_STRINGS, HAWK_AT(source_directories), "DIR",
+	 "look for source files below DIR first, by as much of their path as fits; may be "
+	 "repeated"},
+	{"plumbing", '\0', HAWK_OPTION_FLAG, HAWK_AT(plumbing), NULL,
+	 "keep the frames of allocators and standard libraries at the end of stacks"},
+	{"focus", '\0', HAWK_OPTION_STRING, HAWK_AT(focus), "REGEX",
+	 "only sites with a function, file, module, scope or type that matches"},
+	{"ignore", '\0', HAWK_OPTION_STRING, HAWK_AT(ignore), "REGEX",
+	 "no sites with a function, file, module, scope or type that matches"},
+	{"min-bytes", '\0', HAWK_OPTION_BYTES, HAWK_AT(min_bytes), "SIZE",
+	 "only sites with at least SIZE live bytes (10k, 1M, 2GiB)"},
+	{0},
+};
+
+const struct hawk_verb hawk_verb_html = {
+	.name = "html",
+	.arguments = "[options] -o FILE CORE | TABLE | --pid PID",
+	.summary = "the answer as one page for a browser, which needs no network",
+	.details = "Writes how the process died, who owns the memory, suspects and what is "
+		   "missing, with stacks to zoom into, as a single file that makes no request.",
+	.options = {options, hawk_target_options, hawk_output_options, hawk_common_options},
+	.exit_codes = hawk_verb_exit_codes,
+	.needs = "one core file, or --pid",
+	.live = true,
+	.findings = HAWK_FINDINGS_NOWHERE,
+	.check = check,
+	.answer = answer,
+};
