@@ -13,7 +13,7 @@
 enum {
 	COLUMN = 9,
 	EXACT_COLUMN = 16,
-	TAB = 4,
+	TAB = 2,
 	CODE_MIN = 20, /**< columns of source text, however narrow the screen is */
 	ELLIPSIS = 3,
 };
@@ -100,7 +100,7 @@ static void append_code(struct hawk_text *text, const char *code, size_t bytes, 
 		size_t blanks = TAB - spread.size % TAB;
 
 		if (code[i] == '\t')
-			hawk_text_append(&spread, "    ", blanks);
+			hawk_text_append(&spread, "  ", blanks);
 		else
 			hawk_text_append(&spread, &code[i], 1);
 	}

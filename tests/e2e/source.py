@@ -98,15 +98,15 @@ def check_sums(core, text):
 
 
 def check_text():
-    done = hawk.run([hawk.CORE, "source", core, "make_node", "--context=1"], env=dict(os.environ, COLUMNS="100"))
+    done = hawk.run([hawk.CORE, "source", core, "make_node", "--context=1"])
     hawk.expect_equal(done.returncode, hawk.EXIT_OK, "exit code")
-    hawk.expect("    return kept[used++] = malloc(size);" in done.stdout, f"no line in {done.stdout}")
-    hawk.expect_columns(done.stdout, "source", 100)
+    hawk.expect("  return kept[used++] = " in done.stdout, f"no line in {done.stdout}")
+    hawk.expect_columns(done.stdout, "source")
     done = hawk.run([hawk.CORE, "source", core, "^(void )?fill<char"])
     hawk.expect("\x1b" not in done.stdout and "\\x1b[" in done.stdout, f"escapes in {done.stdout}")
-    hawk.expect_columns(done.stdout, "source", 100)
+    hawk.expect_columns(done.stdout, "source")
     full = hawk.run([hawk.CORE, "source", "--full", core, "make_node"]).stdout
-    hawk.expect("4,500" in full, f"no exact figures: {full}")
+    hawk.expect("  return kept[used++] = malloc(size);" in full and "4,500" in full, f"no exact figures: {full}")
 
 
 def check_no_match():
