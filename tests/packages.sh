@@ -65,6 +65,8 @@ chromium command:chromium
 heaptrack command:heaptrack_print
 jq command:jq
 npm command:npm
+zsh command:zsh
+fish command:fish
 '
 
 # hawk_build_folder SOURCE: where to build by default. The loader splits LD_PRELOAD at blanks and

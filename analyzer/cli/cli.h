@@ -244,8 +244,8 @@ int hawk_help_verb(const struct hawk_verb *verb);
 int hawk_help_all(void);
 /** Flushes what was printed to stdout; the exit code. */
 int hawk_help_finish(void);
-/** A bash completion script made from the tables, on stdout. */
-int hawk_completion_bash(void);
+/** A completion script for `shell` (bash, zsh, fish), made from the tables, on stdout. */
+int hawk_completion(const char *shell);
 
 /** "hawk-core: message" on stderr; characters that steer terminals are escaped. */
 void hawk_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));

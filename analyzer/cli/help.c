@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Usage texts and bash completion, made from the tables.
+ * Usage texts, made from the tables.
  */
 #include <stdio.h>
 #include <string.h>
@@ -103,62 +103,6 @@ int hawk_help_all(void)
 	return hawk_help_finish();
 }
 
-static void print_completion_options(const struct hawk_verb *verb)
-{
-	for (size_t table = 0; table < HAWK_OPTION_TABLES && verb->options[table]; table++)
-		for (const struct hawk_option *option = verb->options[table]; option->name;
-		     option++)
-			printf(" --%s", option->name);
-}
-
-static void print_choice(const struct hawk_verb *verb, const struct hawk_option *option)
-{
-	printf("\t%s:--%s)\n\t\tCOMPREPLY=($(compgen -W '", verb->name, option->name);
-	for (const char *at = option->argument; *at; at++)
-		putchar(*at == '|' ? ' ' : *at);
-	printf("' -- \"$word\"))\n\t\treturn\n\t\t;;\n");
-}
-
-/** Cases of the options whose values are words of a list. */
-static void print_completion_choices(const struct hawk_verb *verb)
-{
-	for (size_t table = 0; table < HAWK_OPTION_TABLES && verb->options[table]; table++)
-		for (const struct hawk_option *option = verb->options[table]; option->name;
-		     option++)
-			if (option->kind == HAWK_OPTION_CHOICE)
-				print_choice(verb, option);
-}
-
-int hawk_completion_bash(void)
-{
-	printf("# bash completion for hawk-core; made by \"hawk-core help completion\"\n"
-	       "_hawk_core()\n{\n"
-	       "\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-	       "\tlocal verb=${COMP_WORDS[1]} options=\n"
-	       "\tif [[ $word == = ]]; then word=; fi\n"
-	       "\tif [[ $before == = ]]; then before=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
-	       "\tif ((COMP_CWORD == 1)); then\n\t\tCOMPREPLY=($(compgen -W '");
-	for (const struct hawk_verb *const *verb = hawk_verbs; *verb; verb++)
-		printf("%s ", (*verb)->name);
-	printf("--help --version' -- \"$word\") $(compgen -f -- \"$word\"))\n\t\treturn\n\tfi\n"
-	       "\tcase $verb:$before in\n");
-	for (const struct hawk_verb *const *verb = hawk_verbs; *verb; verb++)
-		print_completion_choices(*verb);
-	printf("\t*:--pid)\n"
-	       "\t\tCOMPREPLY=($(compgen -W \"$(cd /proc && echo [0-9]*)\" -- \"$word\"))\n"
-	       "\t\treturn\n\t\t;;\n\tesac\n\tcase $verb in\n");
-	for (const struct hawk_verb *const *verb = hawk_verbs; *verb; verb++) {
-		printf("\t%s) options='", (*verb)->name);
-		print_completion_options(*verb);
-		printf("' ;;\n");
-	}
-	printf("\tesac\n\tif [[ $word == -* ]]; then\n"
-	       "\t\tCOMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
-	       "\telse\n\t\tCOMPREPLY=($(compgen -f -- \"$word\"))\n\tfi\n}\n"
-	       "complete -o filenames -F _hawk_core hawk-core\n");
-	return hawk_help_finish();
-}
-
 static int run(struct hawk_settings *settings)
 {
 	const struct hawk_verb *verb;
@@ -167,7 +111,7 @@ static int run(struct hawk_settings *settings)
 	if (settings->count == 0)
 		return hawk_help_all();
 	if (!strcmp(settings->operands[0], "completion"))
-		return hawk_completion_bash();
+		return hawk_completion(settings->count > 1 ? settings->operands[1] : "bash");
 	verb = hawk_verb_find(settings->operands[0]);
 	if (verb)
 		return hawk_help_verb(verb);
@@ -177,9 +121,10 @@ static int run(struct hawk_settings *settings)
 
 const struct hawk_verb hawk_verb_help = {
 	.name = "help",
-	.arguments = "[VERB | completion]",
+	.arguments = "[VERB | completion [bash | zsh | fish]]",
 	.summary = "help on a verb",
-	.details = "\"hawk-core help completion\" prints a completion script for bash.",
+	.details =
+		"\"hawk-core help completion\" prints a completion script for bash, zsh or fish.",
 	.options = {hawk_common_options},
 	.run = run,
 };

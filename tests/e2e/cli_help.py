@@ -130,6 +130,7 @@ def check_usage_errors():
             (["run", "--opts", "progname=a\\:b:stack=0", "true"], "(did you mean stacks?)"),
             (["schema", core], "--type"),
             (["run", "--depth", "deep", "true"], "--depth"),
+            (["help", "completion", "tcsh"], "bash, zsh and fish"),
             (["help", "frobnicate"], "frobnicate")):
         done = tool(*arguments)
         what = " ".join(arguments)

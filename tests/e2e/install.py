@@ -24,6 +24,7 @@ def wanted_files():
     doc = "share/doc/hawk-core"
     files = {"bin/hawk-core", f"{libdir}/hawk-core/libhawk_tracer.so", "include/hawk_annotate.h",
              "share/bash-completion/completions/hawk-core",
+             "share/zsh/site-functions/_hawk-core", "share/fish/vendor_completions.d/hawk-core.fish",
              f"{doc}/README.md", f"{doc}/CHANGELOG.md", f"{doc}/LICENSE",
              f"{doc}/samples/pool.c", f"{doc}/samples/scopes.c"}
     files |= {f"include/hawk-core/{name}" for name in names_in("formats/*.h")}
