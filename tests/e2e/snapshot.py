@@ -22,7 +22,7 @@ QUESTIONS = [
     "growth --full", "growth --json", "sites", "sites --json", "path {address}", "path --json {address}",
     "path --site={other}", "refs {address}", "refs --json {address} {inside}", "merge-paths", "merge-paths --json --top=20",
     "whatis {address} {inside} {header} 0x10", "whatis --json {inside}", "blocks --json", "blocks --top=20",
-    "blocks --site={other} --top=20", "export --format=pprof", "export --format=folded --what=total",
+    "blocks --site={other} --top=20", "export --format=folded", "export --format=folded --what=total",
     "export --format=speedscope", "export --format=heapsnapshot", "export --format=dot",
 ]
 QUERIES = [
