@@ -4,12 +4,13 @@
  * hawk-core analyze: one screen about a core or a process.
  */
 #include "hawk/base/memory.h"
+#include "hawk/profile/sources.h"
 #include "hawk/report/suspects.h"
 #include "leaks.h"
 #include "session.h"
 
-/** Numbers of choices: "scope" of --by, "cum" of --sort. */
-enum { BY_SCOPE = 5, SORT_CUM = 4 };
+/** Numbers of choices of --by and --sort. */
+enum { BY_SITE = 1, BY_SCOPE = 5, SORT_CUM = 4 };
 
 enum { GRAPH_BYTES_PER_BLOCK = 64 };
 
@@ -27,7 +28,7 @@ struct suspects {
 
 static bool is_grouped(const struct hawk_settings *settings)
 {
-	return settings->by > 1 && settings->by != BY_SCOPE;
+	return settings->by > BY_SITE && settings->by != BY_SCOPE;
 }
 
 static struct hawk_site_filter filter_of(const struct hawk_settings *settings)
@@ -39,11 +40,43 @@ static struct hawk_site_filter filter_of(const struct hawk_settings *settings)
 	};
 }
 
+static enum hawk_site_sort sort_of(const struct hawk_settings *settings)
+{
+	return settings->sort && settings->sort != SORT_CUM
+		       ? (enum hawk_site_sort)(settings->sort - 1)
+		       : HAWK_SITE_SORT_SIZE;
+}
+
+/** The listed sites by --by. */
+static struct hawk_error *make_groups(struct hawk_session *session,
+				      const struct hawk_site_list *list, bool filtered,
+				      struct hawk_profile **profile,
+				      struct hawk_profile_groups *groups)
+{
+	static const char *const columns[] = {
+		[HAWK_SITE_SORT_SIZE] = "inuse_space",
+		[HAWK_SITE_SORT_COUNT] = "inuse_objects",
+		[HAWK_SITE_SORT_TOTAL] = "alloc_space",
+	};
+	const struct hawk_settings *settings = session->settings;
+	const struct hawk_profile_style style = {.plumbing = false};
+	struct hawk_error *err = hawk_profile_of_sites(&session->heap, session->symbols, list,
+						       filtered, &style, profile);
+
+	if (err)
+		return err;
+	return hawk_profile_groups_make(*profile, (enum hawk_profile_by)(settings->by - BY_SITE),
+					hawk_profile_column(*profile, columns[sort_of(settings)]),
+					settings->sort == SORT_CUM, groups);
+}
+
 static struct hawk_error *print(struct hawk_session *session, const struct hawk_leaks_report *leaks,
 				const struct hawk_suspects_report *suspects)
 {
 	struct hawk_site_filter filter = filter_of(session->settings);
 	struct hawk_site_list list = {0};
+	struct hawk_profile *profile = NULL;
+	struct hawk_profile_groups groups = {0};
 	struct hawk_report report = {
 		.target = session->target,
 		.symbols = session->symbols,
@@ -57,14 +90,8 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 		.top = (size_t)session->settings->top,
 		.depth = (size_t)session->settings->depth,
 		.sorted = session->settings->sort,
-		.sort = session->settings->sort && session->settings->sort != SORT_CUM
-				? (enum hawk_site_sort)(session->settings->sort - 1)
-				: HAWK_SITE_SORT_SIZE,
-		.by_cum = session->settings->sort == SORT_CUM,
-		.grouped = is_grouped(session->settings),
+		.sort = sort_of(session->settings),
 		.by_scope = session->settings->by == BY_SCOPE,
-		.by = (enum hawk_group_by)(is_grouped(session->settings) ? session->settings->by - 1
-									 : 1),
 	};
 	struct hawk_error *err = NULL;
 
@@ -72,9 +99,16 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 		err = hawk_site_list_create(&session->heap, session->symbols, &filter, &list);
 		report.list = &list;
 	}
+	if (!err && report.list && is_grouped(session->settings)) {
+		err = make_groups(session, &list, report.filtered, &profile, &groups);
+		report.profile = profile;
+		report.groups = &groups;
+	}
 	if (!err)
 		err = session->settings->json ? hawk_report_json(&report, session->output)
 					      : hawk_report_text(&report, &session->screen);
+	hawk_profile_groups_deinit(&groups);
+	hawk_profile_destroy(profile);
 	hawk_site_list_deinit(&list);
 	return err;
 }

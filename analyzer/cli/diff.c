@@ -98,8 +98,9 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 	struct hawk_error *err = hawk_diff_make(before->profile, after->profile, &diff);
 
 	if (!err && settings->by > BY_SITE)
-		err = hawk_profile_groups_make(
-			difference, (enum hawk_profile_by)(settings->by - BY_SITE), &groups);
+		err = hawk_profile_groups_make(difference,
+					       (enum hawk_profile_by)(settings->by - BY_SITE),
+					       difference->shown_column, false, &groups);
 	if (!err)
 		err = parse_limit(settings->fail_if_grown, &limit);
 	if (!err) {

@@ -177,6 +177,7 @@ static void put_rows(const struct hawk_diff_report *report, const struct hawk_sc
 static void put_groups(const struct hawk_diff_report *report, const struct hawk_screen *screen)
 {
 	size_t top = report->top ? report->top : screen->full ? SIZE_MAX : DEFAULT_TOP;
+	uint32_t column = report->groups->column;
 
 	hawk_screen_heading(screen, "Changes: flat by what allocated, cum with what that called");
 	hawk_screen_faint(screen, "%11s %12s  %s\n", "flat", "cum", "");
@@ -184,7 +185,7 @@ static void put_groups(const struct hawk_diff_report *report, const struct hawk_
 		const struct hawk_profile_group *group = &report->groups->items[i];
 		CLEANUP(text) struct hawk_text name = {0};
 
-		if (!group->flat_bytes && !group->cum_bytes)
+		if (!group->flat[column] && !group->cum[column])
 			break;
 		hawk_function_name_append(
 			&name,
@@ -192,8 +193,8 @@ static void put_groups(const struct hawk_diff_report *report, const struct hawk_
 				    : "(not known)",
 			name_width(screen, GROUP_COLUMN));
 		hawk_output_printf(screen->output, "%11s %12s  ",
-				   change_of_bytes(group->flat_bytes, screen->full).text,
-				   change_of_bytes(group->cum_bytes, screen->full).text);
+				   change_of_bytes(group->flat[column], screen->full).text,
+				   change_of_bytes(group->cum[column], screen->full).text);
 		hawk_screen_line(screen, &name);
 	}
 }

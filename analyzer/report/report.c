@@ -133,9 +133,11 @@ struct hawk_error *hawk_report_text(const struct hawk_report *report,
 	hawk_report_process(report, screen);
 	if (report->heap->knows) {
 		hawk_report_heap(report, screen);
-		err = report->by_scope  ? hawk_report_scopes(report, screen)
-		      : report->grouped ? hawk_report_groups(report, screen)
-					: hawk_report_sites(report, screen);
+		if (report->groups)
+			hawk_report_groups(report, screen);
+		else
+			err = report->by_scope ? hawk_report_scopes(report, screen)
+					       : hawk_report_sites(report, screen);
 		if (err)
 			return err;
 		if (report->leaks)

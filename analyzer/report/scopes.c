@@ -30,7 +30,6 @@ static struct hawk_quantity size_text(const struct hawk_screen *screen, uint64_t
 static void put_group(const struct hawk_report *report, const struct hawk_screen *screen,
 		      const struct hawk_scope_group *group)
 {
-	const struct hawk_group_counts *counts = &group->counts;
 	size_t width = screen->full ? SIZE_MAX : screen->width - NUMBER_COLUMNS;
 	CLEANUP(text) struct hawk_text path = {0}, safe = {0};
 
@@ -42,10 +41,10 @@ static void put_group(const struct hawk_report *report, const struct hawk_screen
 	hawk_output_printf(screen->output, "%9s %8s %10s %7s %10s %7s ",
 			   group->label ? hawk_quantity_count(group->entries).text : "-",
 			   group->label ? hawk_quantity_nanoseconds(group->total_ns).text : "-",
-			   size_text(screen, counts->alloc_bytes).text,
-			   hawk_quantity_count(counts->alloc_objects).text,
-			   size_text(screen, counts->inuse_bytes).text,
-			   hawk_quantity_count(counts->inuse_objects).text);
+			   size_text(screen, group->alloc_bytes).text,
+			   hawk_quantity_count(group->alloc_objects).text,
+			   size_text(screen, group->inuse_bytes).text,
+			   hawk_quantity_count(group->inuse_objects).text);
 	hawk_screen_line(screen, &safe);
 }
 
@@ -78,11 +77,17 @@ struct hawk_error *hawk_report_scopes(const struct hawk_report *report,
 static void put_json_group(const struct hawk_report *report, const struct hawk_scope_group *group,
 			   struct hawk_json *json)
 {
+	bool counted = report->heap->knows & HAWK_HEAP_COUNTERS;
+
 	hawk_json_object(json);
 	hawk_json_put_scope_path(json, "path", report->heap->table, group->label);
 	hawk_json_put_integer(json, "entries", group->entries);
 	hawk_json_put_integer(json, "total_ns", group->total_ns);
-	hawk_json_put_counts(json, report->heap, &group->counts);
+	hawk_json_put_integer(json, "sites", group->sites);
+	hawk_json_put_integer(json, "inuse_objects", group->inuse_objects);
+	hawk_json_put_integer(json, "inuse_bytes", group->inuse_bytes);
+	hawk_json_put_integer_if(json, "alloc_objects", counted, group->alloc_objects);
+	hawk_json_put_integer_if(json, "alloc_bytes", counted, group->alloc_bytes);
 	hawk_json_object_end(json);
 }
 

@@ -146,7 +146,7 @@ def check_full(core):
 def check_groups(core):
     groups = {group["name"]: group for group in hawk.analyze(core, "--by=function")["groups"]}
     hawk.expect_equal(groups["make_key"]["flat"]["inuse_bytes"], 1000, "flat is counted behind wrappers")
-    hawk.expect_equal(groups["zmalloc"]["flat"]["inuse_bytes"], 0, "a wrapper has nothing itself")
+    hawk.expect("zmalloc" not in groups, "a wrapper owns nothing")
     for by in ("function", "file", "module"):
         found = hawk.analyze(core, "--by", by, "--sort", "cum")["groups"]
         hawk.expect_equal([group["cum"]["inuse_bytes"] for group in found],
@@ -156,7 +156,6 @@ def check_groups(core):
     hawk.expect(order == sorted(order) and order[0] > 0 and "zmalloc" not in text, f"order by cum: {order} {text}")
     done = hawk.run([hawk.CORE, "analyze", "--sort=cum", core])
     hawk.expect_equal((done.returncode, "--sort cum needs --by" in done.stderr), (2, True), "--sort=cum without --by")
-    hawk.expect_equal(groups["zmalloc"]["cum"]["inuse_bytes"], 1000 + 4001 + 3000 + 8001, "but what passed through it")
 
 
 def check_types(core, output):

@@ -14,6 +14,7 @@
 #include "hawk/base/cleanup.h"
 #include "hawk/export/dot.h"
 #include "hawk/export/heap_snapshot.h"
+#include "hawk/profile/sources.h"
 #include "hawk/query/sql.h"
 #include "hawk/report/blocks.h"
 #include "hawk/report/growth.h"
@@ -38,7 +39,6 @@ static struct hawk_report report_of(struct class_world *world)
 		.heap = &world->heap,
 		.findings = &world->world->findings,
 		.list = &world->list,
-		.by = HAWK_GROUP_BY_FUNCTION,
 	};
 }
 
@@ -93,18 +93,30 @@ CLASS_TEST(analyze_lists_classes)
 
 CLASS_TEST(analyze_groups_classes_in_place_of_functions)
 {
+	const struct hawk_profile_style style = {.plumbing = false};
 	struct hawk_report report = report_of(world);
+	struct hawk_profile_groups groups;
+	struct hawk_profile *profile;
 
-	report.grouped = true;
+	check(hawk_profile_of_sites(&world->heap, world->symbols, &world->list, false, &style,
+				    &profile));
+	check(hawk_profile_groups_make(profile, HAWK_PROFILE_BY_FUNCTION, profile->shown_column,
+				       false, &groups));
+	report.profile = profile;
+	report.groups = &groups;
 	print(world, &report, false);
 	class_world_expect(world, " Order\n");
-	class_world_expect(world, " (unknown)\n");
+	class_world_expect(world, " (class unknown)\n");
 	check(hawk_report_json(&report, class_world_begin(world, false)));
 	class_world_end(world);
 	class_world_expect(world, "\"name\":\"shop::Line\"");
-	report.by = HAWK_GROUP_BY_FILE;
+	hawk_profile_groups_deinit(&groups);
+	check(hawk_profile_groups_make(profile, HAWK_PROFILE_BY_FILE, UINT32_MAX, true, &groups));
 	print(world, &report, true);
-	report.grouped = false;
+	class_world_expect(world, " (unknown)\n");
+	hawk_profile_groups_deinit(&groups);
+	hawk_profile_destroy(profile);
+	report.groups = NULL;
 	report.by_scope = true;
 	print(world, &report, false);
 	class_world_expect(world, "none: no HAWK_SCOPE was entered");

@@ -147,6 +147,21 @@ TEST(signatures_survive_a_rebuild)
 	assert_true(signature_of("std::vector<int>::push_back(int)", "/usr/v.h", 1, true) == 0);
 }
 
+static struct hawk_profile_groups groups_of(const struct hawk_profile *profile,
+					    enum hawk_profile_by by, uint32_t column, bool by_cum)
+{
+	struct hawk_profile_groups groups;
+
+	assert_null(hawk_profile_groups_make(profile, by, column, by_cum, &groups));
+	return groups;
+}
+
+static const char *group_name(const struct hawk_profile *profile,
+			      const struct hawk_profile_groups *groups, size_t number)
+{
+	return hawk_profile_text(profile, groups->items[number].name);
+}
+
 TEST(groups_count_recursion_once)
 {
 	struct hawk_profile *profile = make_profile();
@@ -156,18 +171,143 @@ TEST(groups_count_recursion_once)
 
 	add(profile, call(profile, walk, "a", "leaf", 4), "1", 1, 100);
 	add(profile, walk, "2", 1, 10);
-	assert_null(hawk_profile_groups_make(profile, HAWK_PROFILE_BY_FUNCTION, &groups));
+	groups = groups_of(profile, HAWK_PROFILE_BY_FUNCTION, 1, false);
 	assert_int_equal(groups.count, 3);
-	assert_string_equal(hawk_profile_text(profile, groups.items[0].name), "leaf");
-	assert_string_equal(hawk_profile_text(profile, groups.items[1].name), "walk");
-	assert_int_equal(groups.items[1].flat_bytes, 10);
-	assert_int_equal(groups.items[1].cum_bytes, 110);
-	assert_int_equal(groups.items[2].cum_bytes, 110);
+	assert_string_equal(group_name(profile, &groups, 0), "leaf");
+	assert_string_equal(group_name(profile, &groups, 1), "walk");
+	assert_int_equal(groups.items[1].flat[1], 10);
+	assert_int_equal(groups.items[1].cum[1], 110);
+	assert_int_equal(groups.items[1].cum[0], 2);
+	assert_int_equal(groups.items[1].flat_samples, 1);
+	assert_int_equal(groups.items[1].cum_samples, 2);
+	assert_int_equal(groups.items[2].cum[1], 110);
 	hawk_profile_groups_deinit(&groups);
-	assert_null(hawk_profile_groups_make(profile, HAWK_PROFILE_BY_MODULE, &groups));
+	groups = groups_of(profile, HAWK_PROFILE_BY_MODULE, 1, false);
 	assert_int_equal(groups.count, 1);
-	assert_int_equal(groups.items[0].flat_bytes, 110);
-	assert_int_equal(groups.items[0].cum_bytes, 110);
+	assert_string_equal(group_name(profile, &groups, 0), "/srv/app");
+	assert_int_equal(groups.items[0].flat[1], 110);
+	assert_int_equal(groups.items[0].cum[1], 110);
+	hawk_profile_groups_deinit(&groups);
+	hawk_profile_destroy(profile);
+}
+
+/** `function` (NULL = code without a name) of the module `path`. */
+static uint32_t call_of(struct hawk_profile *profile, uint32_t parent, const char *path,
+			const char *function)
+{
+	const struct hawk_symbol_module module = {.path = path};
+	const struct hawk_profile_frame frame = {
+		.function = hawk_profile_string(profile, function),
+		.module = hawk_profile_module(profile, &module),
+	};
+
+	return hawk_profile_frame_step(profile, parent, &frame);
+}
+
+TEST(equal_names_in_two_modules_are_two_functions)
+{
+	struct hawk_profile *profile = make_profile();
+	struct hawk_profile_groups groups;
+
+	add(profile, call_of(profile, 0, "/srv/app", "leaf"), "1", 1, 3);
+	add(profile, call_of(profile, 0, "/srv/plugin.so", "leaf"), "2", 1, 4);
+	groups = groups_of(profile, HAWK_PROFILE_BY_FUNCTION, 1, false);
+	assert_int_equal(groups.count, 2);
+	assert_string_equal(hawk_profile_text(profile, groups.items[0].module), "/srv/plugin.so");
+	hawk_profile_groups_deinit(&groups);
+	/* Two builds may lie in two folders. */
+	profile->difference = true;
+	groups = groups_of(profile, HAWK_PROFILE_BY_FUNCTION, 1, false);
+	assert_int_equal(groups.count, 1);
+	assert_int_equal(groups.items[0].flat[1], 7);
+	hawk_profile_groups_deinit(&groups);
+	hawk_profile_destroy(profile);
+}
+
+TEST(code_without_a_file_is_grouped_by_its_module)
+{
+	struct hawk_profile *profile = make_profile();
+	uint32_t outer = call(profile, 0, "a", "main", 1);
+	struct hawk_profile_groups groups;
+
+	add(profile, call_of(profile, outer, "/srv/plugin.so", NULL), "1", 1, 9);
+	groups = groups_of(profile, HAWK_PROFILE_BY_FILE, 1, false);
+	assert_int_equal(groups.count, 2);
+	assert_int_equal(groups.items[0].name, 0);
+	assert_string_equal(hawk_profile_text(profile, groups.items[0].module), "/srv/plugin.so");
+	assert_string_equal(group_name(profile, &groups, 1), "/build/src/app.c");
+	assert_int_equal(groups.items[1].flat[1], 0);
+	assert_int_equal(groups.items[1].cum[1], 9);
+	hawk_profile_groups_deinit(&groups);
+	hawk_profile_destroy(profile);
+}
+
+TEST(notes_are_groups_only_where_they_stand_for_a_whole_stack)
+{
+	struct hawk_profile *profile = make_profile();
+	uint32_t outer = call(profile, 0, "a", "main", 1);
+	uint32_t scope = hawk_profile_note(profile, outer, HAWK_PROFILE_SCOPE, "request");
+	uint32_t cut = hawk_profile_note(profile, scope, HAWK_PROFILE_NOTE, "(9 frames left out)");
+	struct hawk_profile_groups groups;
+
+	add(profile, call(profile, cut, "a", "leaf", 4), "1", 1, 100);
+	add(profile, hawk_profile_note(profile, 0, HAWK_PROFILE_NOTE, "(no stack)"), "2", 1, 10);
+	add(profile, scope, "3", 1, 1);
+	groups = groups_of(profile, HAWK_PROFILE_BY_MODULE, 1, false);
+	assert_int_equal(groups.count, 2);
+	assert_int_equal(groups.items[0].flat[1], 101);
+	assert_string_equal(group_name(profile, &groups, 1), "(no stack)");
+	hawk_profile_groups_deinit(&groups);
+	hawk_profile_destroy(profile);
+}
+
+TEST(each_order_of_groups_puts_its_largest_first)
+{
+	struct hawk_profile *profile = make_profile();
+	uint32_t outer = call(profile, 0, "a", "main", 1);
+	struct hawk_profile_groups groups;
+
+	add(profile, call(profile, outer, "a", "leaf", 2), "1", 1, 10);
+	add(profile, call(profile, outer, "a", "loop", 3), "2", 1, -20);
+	add(profile, call(profile, 0, "a", "start", 4), "3", 1, 1);
+	groups = groups_of(profile, HAWK_PROFILE_BY_FUNCTION, 1, false);
+	assert_string_equal(group_name(profile, &groups, 0), "loop");
+	hawk_profile_groups_deinit(&groups);
+	groups = groups_of(profile, HAWK_PROFILE_BY_FUNCTION, 1, true);
+	assert_string_equal(group_name(profile, &groups, 0), "loop");
+	assert_string_equal(group_name(profile, &groups, 1), "leaf"); /* before main: flat */
+	hawk_profile_groups_deinit(&groups);
+	/* Equal counts: the larger cum first, then by name. */
+	groups = groups_of(profile, HAWK_PROFILE_BY_FUNCTION, 0, true);
+	assert_string_equal(group_name(profile, &groups, 0), "main");
+	assert_string_equal(group_name(profile, &groups, 1), "leaf");
+	assert_string_equal(group_name(profile, &groups, 2), "loop");
+	assert_string_equal(group_name(profile, &groups, 3), "start");
+	hawk_profile_groups_deinit(&groups);
+	/* A column that is not there orders by name. */
+	groups = groups_of(profile, HAWK_PROFILE_BY_FUNCTION, UINT32_MAX, false);
+	assert_string_equal(group_name(profile, &groups, 0), "leaf");
+	hawk_profile_groups_deinit(&groups);
+	hawk_profile_destroy(profile);
+}
+
+TEST(thousands_of_groups_keep_their_sums)
+{
+	enum { COUNT = 5000 };
+	struct hawk_profile *profile = make_profile();
+	struct hawk_profile_groups groups;
+
+	for (int round = 0; round < 2; round++)
+		for (int i = 0; i < COUNT; i++) {
+			char name[16];
+
+			snprintf(name, sizeof(name), "f%d", i);
+			add(profile, call(profile, 0, "a", name, (uint32_t)round), name, 1, i);
+		}
+	groups = groups_of(profile, HAWK_PROFILE_BY_FUNCTION, 1, false);
+	assert_int_equal(groups.count, COUNT);
+	for (int i = 0; i < COUNT; i++)
+		assert_int_equal(groups.items[i].flat[1], 2 * (COUNT - 1 - i));
 	hawk_profile_groups_deinit(&groups);
 	hawk_profile_destroy(profile);
 }
@@ -193,10 +333,10 @@ static int64_t flat_of(const struct hawk_profile *profile, const char *function)
 	struct hawk_profile_groups groups;
 	int64_t ret = 0;
 
-	assert_null(hawk_profile_groups_make(profile, HAWK_PROFILE_BY_FUNCTION, &groups));
+	assert_null(hawk_profile_groups_make(profile, HAWK_PROFILE_BY_FUNCTION, 1, false, &groups));
 	for (size_t i = 0; i < groups.count; i++)
 		if (!strcmp(hawk_profile_text(profile, groups.items[i].name), function))
-			ret = groups.items[i].flat_bytes;
+			ret = groups.items[i].flat[1];
 	hawk_profile_groups_deinit(&groups);
 	return ret;
 }

@@ -232,13 +232,13 @@ TABLE_LABELS_TEST(groups_hold_what_lies_inside_of_them)
 					   &groups, &count));
 	assert_int_equal(count, 4);
 	assert_int_equal(groups[0].label, 0);
-	assert_int_equal(groups[0].counts.inuse_bytes, 4);
+	assert_int_equal(groups[0].inuse_bytes, 4);
 	assert_int_equal(groups[1].label, a);
-	assert_int_equal(groups[1].counts.inuse_bytes, 3);
-	assert_int_equal(groups[1].counts.alloc_bytes, 30);
+	assert_int_equal(groups[1].inuse_bytes, 3);
+	assert_int_equal(groups[1].alloc_bytes, 30);
 	assert_int_equal(groups[1].entries, 10 * a);
-	assert_int_equal(groups[2].counts.inuse_bytes, 2);
-	assert_int_equal(groups[3].counts.inuse_bytes, 2);
+	assert_int_equal(groups[2].inuse_bytes, 2);
+	assert_int_equal(groups[3].inuse_bytes, 2);
 	hawk_scope_append_path(&path, table, c);
 	assert_string_equal(path.bytes, "a/b/c");
 	free(path.bytes);

@@ -7,12 +7,21 @@
 
 #include <stdlib.h>
 
+static void add_group(struct hawk_scope_group *to, const struct hawk_scope_group *group)
+{
+	to->sites += group->sites;
+	to->inuse_objects += group->inuse_objects;
+	to->inuse_bytes += group->inuse_bytes;
+	to->alloc_objects += group->alloc_objects;
+	to->alloc_bytes += group->alloc_bytes;
+}
+
 static void add_sites(const struct hawk_heap *heap, const uint32_t *sites, size_t site_count,
 		      struct hawk_scope_group *groups)
 {
 	for (size_t i = 0; i < site_count; i++) {
 		const struct hawk_site *site = &heap->sites[sites[i]];
-		const struct hawk_group_counts counts = {
+		const struct hawk_scope_group group = {
 			.sites = 1,
 			.inuse_objects = site->inuse_objects,
 			.inuse_bytes = site->inuse_bytes,
@@ -20,17 +29,23 @@ static void add_sites(const struct hawk_heap *heap, const uint32_t *sites, size_
 			.alloc_bytes = site->alloc_bytes,
 		};
 
-		hawk_group_counts_add(&groups[hawk_table_scope(heap->table, site->trace)].counts,
-				      &counts);
+		add_group(&groups[hawk_table_scope(heap->table, site->trace)], &group);
 	}
+}
+
+static uint64_t key_of(const struct hawk_scope_group *group, enum hawk_site_sort sort)
+{
+	return sort == HAWK_SITE_SORT_COUNT   ? group->inuse_objects
+	       : sort == HAWK_SITE_SORT_TOTAL ? group->alloc_bytes
+					      : group->inuse_bytes;
 }
 
 static int compare_groups(const void *left, const void *right, void *context)
 {
 	const struct hawk_scope_group *a = left;
 	const struct hawk_scope_group *b = right;
-	uint64_t key_a = hawk_group_counts_key(&a->counts, *(const enum hawk_site_sort *)context);
-	uint64_t key_b = hawk_group_counts_key(&b->counts, *(const enum hawk_site_sort *)context);
+	uint64_t key_a = key_of(a, *(const enum hawk_site_sort *)context);
+	uint64_t key_b = key_of(b, *(const enum hawk_site_sort *)context);
 
 	if (key_a != key_b)
 		return key_a > key_b ? -1 : 1;
@@ -49,7 +64,7 @@ static size_t finish(const struct hawk_table *table, struct hawk_scope_group *gr
 		const struct hawk_table_label *label = hawk_table_label(table, id);
 
 		if (label && label->parent)
-			hawk_group_counts_add(&groups[label->parent].counts, &groups[id].counts);
+			add_group(&groups[label->parent], &groups[id]);
 	}
 	for (uint32_t id = 1; id < label_count; id++) {
 		const struct hawk_table_label *label = hawk_table_label(table, id);

@@ -192,9 +192,9 @@ struct hawk_error *hawk_report_json(const struct hawk_report *report, struct haw
 	put_process(report, &json);
 	put_heap(report->heap, &json);
 	put_sites(report, &json);
-	if (report->grouped && report->list)
-		err = hawk_report_json_groups(report, &json);
-	if (!err && report->by_scope && report->list)
+	if (report->groups)
+		hawk_report_json_groups(report, &json);
+	if (report->by_scope && report->list)
 		err = hawk_report_json_scopes(report, &json);
 	if (err)
 		return err;

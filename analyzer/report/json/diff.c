@@ -73,8 +73,16 @@ static void put_row(const struct hawk_diff_report *report, const struct hawk_dif
 	hawk_json_object_end(json);
 }
 
+/** Objects are the column before bytes, if there is one. */
+static int64_t objects_of(const int64_t *values, uint32_t column)
+{
+	return column ? values[column - 1] : 0;
+}
+
 static void put_groups(const struct hawk_diff_report *report, struct hawk_json *json)
 {
+	uint32_t column = report->groups->column;
+
 	hawk_json_put_array(json, "groups");
 	for (size_t i = 0; i < report->groups->count; i++) {
 		const struct hawk_profile_group *group = &report->groups->items[i];
@@ -83,10 +91,11 @@ static void put_groups(const struct hawk_diff_report *report, struct hawk_json *
 		hawk_json_put_string(
 			json, "name",
 			group->name ? hawk_profile_text(report->difference, group->name) : NULL);
-		hawk_json_put_signed_if(json, "flat_objects", true, group->flat_objects);
-		hawk_json_put_signed_if(json, "flat_bytes", true, group->flat_bytes);
-		hawk_json_put_signed_if(json, "cum_objects", true, group->cum_objects);
-		hawk_json_put_signed_if(json, "cum_bytes", true, group->cum_bytes);
+		hawk_json_put_signed_if(json, "flat_objects", true,
+					objects_of(group->flat, column));
+		hawk_json_put_signed_if(json, "flat_bytes", true, group->flat[column]);
+		hawk_json_put_signed_if(json, "cum_objects", true, objects_of(group->cum, column));
+		hawk_json_put_signed_if(json, "cum_bytes", true, group->cum[column]);
 		hawk_json_object_end(json);
 	}
 	hawk_json_array_end(json);

@@ -142,18 +142,6 @@ void hawk_json_put_sum(struct hawk_json *json, const char *key, uint64_t objects
 	hawk_json_object_end(json);
 }
 
-void hawk_json_put_counts(struct hawk_json *json, const struct hawk_heap *heap,
-			  const struct hawk_group_counts *counts)
-{
-	bool counted = heap->knows & HAWK_HEAP_COUNTERS;
-
-	hawk_json_put_integer(json, "sites", counts->sites);
-	hawk_json_put_integer(json, "inuse_objects", counts->inuse_objects);
-	hawk_json_put_integer(json, "inuse_bytes", counts->inuse_bytes);
-	hawk_json_put_integer_if(json, "alloc_objects", counted, counts->alloc_objects);
-	hawk_json_put_integer_if(json, "alloc_bytes", counted, counts->alloc_bytes);
-}
-
 const char *hawk_json_reach_key(enum hawk_reach_kind kind)
 {
 	static const char *const keys[HAWK_REACH_KINDS] = {

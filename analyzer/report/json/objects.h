@@ -9,7 +9,6 @@
 
 #include "frames.h"
 #include "hawk/base/findings.h"
-#include "hawk/analysis/groups.h"
 #include "hawk/output/json.h"
 #include "hawk/graph/reach.h"
 #include "hawk/names/root_name.h"
@@ -49,10 +48,6 @@ void hawk_json_put_root(struct hawk_json *json, const char *key, struct hawk_roo
 
 /** An object of "objects" and "bytes". */
 void hawk_json_put_sum(struct hawk_json *json, const char *key, uint64_t objects, uint64_t bytes);
-
-/** Members of an object: "sites", "inuse_objects" ... */
-void hawk_json_put_counts(struct hawk_json *json, const struct hawk_heap *heap,
-			  const struct hawk_group_counts *counts);
 
 /** "still_reachable" ...; NULL for HAWK_REACH_NONE. */
 const char *hawk_json_reach_key(enum hawk_reach_kind kind);

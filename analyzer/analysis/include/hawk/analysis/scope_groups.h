@@ -8,7 +8,7 @@
 #ifndef HAWK_ANALYZER_ANALYSIS_SCOPE_GROUPS_H
 #define HAWK_ANALYZER_ANALYSIS_SCOPE_GROUPS_H
 
-#include "hawk/analysis/groups.h"
+#include "hawk/analysis/site_list.h"
 #include "hawk/heap/heap.h"
 #include "hawk/base/text.h"
 
@@ -16,7 +16,9 @@ struct hawk_scope_group {
 	uint32_t label;   /**< of the table; 0 = outside every scope */
 	uint64_t entries; /**< times entered; 0 for label 0 */
 	uint64_t total_ns;
-	struct hawk_group_counts counts;
+	uint64_t sites;
+	uint64_t inuse_objects, inuse_bytes;
+	uint64_t alloc_objects, alloc_bytes;
 };
 
 /**

@@ -7,9 +7,9 @@
 #ifndef HAWK_ANALYZER_REPORT_REPORT_H
 #define HAWK_ANALYZER_REPORT_REPORT_H
 
-#include "hawk/analysis/groups.h"
 #include "hawk/report/screen.h"
 #include "hawk/analysis/site_list.h"
+#include "hawk/profile/groups.h"
 
 struct hawk_leaks_report;
 
@@ -29,10 +29,9 @@ struct hawk_report {
 	size_t depth;                /**< lines of each stack; 0 = the default */
 	bool sorted;                 /**< `sort` was given: one list in that order instead of two */
 	enum hawk_site_sort sort;
-	bool by_cum;  /**< groups in the order of `cum` instead of `flat` */
-	bool grouped; /**< show groups `by` instead of sites */
-	enum hawk_group_by by;
-	bool by_scope; /**< show scopes instead of sites */
+	const struct hawk_profile_groups *groups; /**< to show instead of sites; NULL = none */
+	const struct hawk_profile *profile;       /**< that they are of */
+	bool by_scope;                            /**< show scopes instead of sites */
 };
 
 /** Prints what `analyze` shows before the suspects; all of it with `screen->full`. Findings are
@@ -57,8 +56,7 @@ void hawk_report_threads(const struct hawk_report *report, const struct hawk_scr
 void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen *screen);
 struct hawk_error *hawk_report_sites(const struct hawk_report *report,
 				     const struct hawk_screen *screen);
-struct hawk_error *hawk_report_groups(const struct hawk_report *report,
-				      const struct hawk_screen *screen);
+void hawk_report_groups(const struct hawk_report *report, const struct hawk_screen *screen);
 struct hawk_error *hawk_report_scopes(const struct hawk_report *report,
 				      const struct hawk_screen *screen);
 void hawk_report_memory_map(const struct hawk_target *target, const struct hawk_screen *screen);
@@ -69,8 +67,7 @@ void hawk_report_findings(const struct hawk_findings *findings, bool partial,
 
 struct hawk_json;
 /** "by" and "groups" */
-struct hawk_error *hawk_report_json_groups(const struct hawk_report *report,
-					   struct hawk_json *json);
+void hawk_report_json_groups(const struct hawk_report *report, struct hawk_json *json);
 /** "scopes" */
 struct hawk_error *hawk_report_json_scopes(const struct hawk_report *report,
 					   struct hawk_json *json);
