@@ -17,6 +17,7 @@ enum {
 	SHARE_MIN = 20, /**< a suspect has 1/this of the bytes */
 	SHARE_MIN_FULL = 100,
 	EXPLAINED_PERCENT = 90,
+	HOLDER_STEPS = 3, /**< deeper ones change more often than the bug */
 };
 
 /** Sites are sorted by live bytes; those that are no suspects end the list. */
@@ -193,4 +194,40 @@ void hawk_suspects_deinit(struct hawk_suspects *suspects)
 	hawk_tree_roots_deinit(&suspects->roots);
 	hawk_site_tree_deinit(&suspects->tree);
 	memset(suspects, 0, sizeof(*suspects));
+}
+
+size_t hawk_suspect_steps(const struct hawk_suspects *suspects, const struct hawk_suspect *suspect,
+			  uint32_t sites[HAWK_SITE_TREE_DEPTH])
+{
+	const struct hawk_site_tree_node *nodes = suspects->tree.nodes;
+	uint32_t first = nodes[suspect->holder.node].parent;
+	size_t count = 0, i = 0;
+
+	for (uint32_t at = first; at && at != suspect->holder.top && count < HAWK_SITE_TREE_DEPTH;
+	     at = nodes[at].parent)
+		count++;
+	for (uint32_t at = first; i < count; at = nodes[at].parent)
+		sites[count - ++i] = nodes[at].key;
+	return count;
+}
+
+void hawk_suspect_append_holder(const struct hawk_suspects *suspects,
+				const struct hawk_suspect *suspect, struct hawk_site_names *names,
+				struct hawk_text *text)
+{
+	const struct hawk_site_tree_node *top = &suspects->tree.nodes[suspect->holder.top];
+	bool root = top->kind == HAWK_TREE_ROOT || top->kind == HAWK_TREE_SEVERAL;
+	uint32_t sites[HAWK_SITE_TREE_DEPTH];
+	size_t count = suspect->holder.top ? hawk_suspect_steps(suspects, suspect, sites) : 0;
+
+	if (!suspect->holder.top)
+		hawk_text_puts(text, "(unknown)");
+	else if (root)
+		hawk_text_puts(text, suspects->roots.names[top->key]);
+	else
+		hawk_text_puts(text, hawk_site_tree_special_name(top->kind, HAWK_LEAKS_NO_DOUBT));
+	for (size_t i = 0; i < count && i < HOLDER_STEPS; i++) {
+		hawk_text_puts(text, " > ");
+		hawk_site_name_append_folded(text, hawk_site_name(names, sites[i]));
+	}
 }

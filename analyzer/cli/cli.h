@@ -71,6 +71,7 @@ struct hawk_settings {
 	bool with_source; /**< embed source files */
 	const char *base; /**< core to compare with */
 	const char *fail_if_grown;
+	const char *files_from; /**< a list of inputs; "-" = standard input */
 	bool folded;
 	bool dot;
 	bool no_suspects;
@@ -189,6 +190,7 @@ extern const struct hawk_verb hawk_verb_schema;
 extern const struct hawk_verb hawk_verb_growth;
 extern const struct hawk_verb hawk_verb_sql;
 extern const struct hawk_verb hawk_verb_diff;
+extern const struct hawk_verb hawk_verb_ledger;
 extern const struct hawk_verb hawk_verb_export;
 extern const struct hawk_verb hawk_verb_redact;
 extern const struct hawk_verb hawk_verb_snapshot;

@@ -170,6 +170,15 @@ static struct hawk_error *attach_table(struct hawk_session *session, const char 
 	return err ? hawk_error_prefix(err, "%s", path) : NULL;
 }
 
+struct hawk_error *hawk_session_begin(struct hawk_session *session,
+				      const struct hawk_settings *settings, const char *core)
+{
+	*session = (struct hawk_session){.source = core};
+	hawk_findings_init(&session->findings);
+	hawk_findings_init(&session->graph_findings);
+	return open_output(session, settings);
+}
+
 struct hawk_error *hawk_session_open(struct hawk_session *session,
 				     const struct hawk_settings *settings, const char *core)
 {
@@ -178,12 +187,8 @@ struct hawk_error *hawk_session_open(struct hawk_session *session,
 		.debug_directory = settings->debug_directory,
 		.executable = settings->executable,
 	};
-	struct hawk_error *err;
+	struct hawk_error *err = hawk_session_begin(session, settings, core);
 
-	*session = (struct hawk_session){.source = core};
-	hawk_findings_init(&session->findings);
-	hawk_findings_init(&session->graph_findings);
-	err = open_output(session, settings);
 	if (!err)
 		err = check_paths(settings);
 	if (err)

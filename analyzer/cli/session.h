@@ -53,6 +53,10 @@ struct hawk_session {
 	struct hawk_bar bar;
 };
 
+/** Opens the output alone, as hawk_session_open() does. */
+struct hawk_error *hawk_session_begin(struct hawk_session *session,
+				      const struct hawk_settings *settings, const char *core);
+
 /** Opens `core`, or the process of settings->pid if `core` is NULL. The session is deinit'ed by the
  * caller, also after an error. */
 struct hawk_error *hawk_session_open(struct hawk_session *session,

@@ -26,7 +26,7 @@ struct common {
 	const char *build_id; /**< "" = not known */
 };
 
-static const char *build_id_of(const struct hawk_profile *profile)
+const char *hawk_export_build_id(const struct hawk_profile *profile)
 {
 	for (uint32_t i = 1; i < profile->module_count; i++)
 		if (profile->modules[i].main)
@@ -34,10 +34,10 @@ static const char *build_id_of(const struct hawk_profile *profile)
 	return "";
 }
 
-/** Names the state of one process at one time: the same however often, where and with which options
- * a core is read. The core's own time is left out, as copying changes it. */
-static uint64_t snapshot_of(const struct hawk_export *export, const char *build_id)
+/** The core's own time is left out, as copying changes it. */
+uint64_t hawk_export_snapshot_id(const struct hawk_export *export)
 {
+	const char *build_id = hawk_export_build_id(export->profile);
 	const struct hawk_heap *heap = export->heap;
 	const struct hawk_table_header *header =
 		heap->table ? hawk_table_header(heap->table) : NULL;
@@ -75,12 +75,12 @@ static struct common common_of(const struct hawk_export *export)
 {
 	struct common common = {
 		.service = hawk_path_base(export->process->program),
-		.build_id = build_id_of(export->profile),
+		.build_id = hawk_export_build_id(export->profile),
 	};
 
 	if (!common.service[0])
 		common.service = export->process->name;
-	common.snapshot = snapshot_of(export, common.build_id);
+	common.snapshot = hawk_export_snapshot_id(export);
 	set_time(&common, export->end_ns);
 	return common;
 }

@@ -76,22 +76,6 @@ static void append_name(const struct hawk_suspects_report *suspects, uint32_t si
 		hawk_site_name_append_folded(text, name);
 }
 
-/** Sites between the top and the suspect, outermost first; returns how many. */
-static size_t find_steps(const struct hawk_suspects_report *suspects,
-			 const struct hawk_suspect *suspect, uint32_t sites[HAWK_SITE_TREE_DEPTH])
-{
-	const struct hawk_site_tree_node *nodes = suspects->found->tree.nodes;
-	uint32_t first = nodes[suspect->holder.node].parent;
-	size_t count = 0, i = 0;
-
-	for (uint32_t at = first; at && at != suspect->holder.top && count < HAWK_SITE_TREE_DEPTH;
-	     at = nodes[at].parent)
-		count++;
-	for (uint32_t at = first; i < count; at = nodes[at].parent)
-		sites[count - ++i] = nodes[at].key;
-	return count;
-}
-
 /** ", through A, B and C"; of what is lost "A, B and C". */
 static void append_steps(const struct hawk_suspects_report *suspects,
 			 const struct hawk_suspect *suspect, struct hawk_text *text)
@@ -101,7 +85,7 @@ static void append_steps(const struct hawk_suspects_report *suspects,
 			    : kind == HAWK_TREE_LOST ? ""
 						     : ", through ";
 	uint32_t sites[HAWK_SITE_TREE_DEPTH];
-	size_t count = find_steps(suspects, suspect, sites);
+	size_t count = hawk_suspect_steps(suspects->found, suspect, sites);
 
 	for (size_t i = 0; i < count; i++) {
 		if (count > STEPS && i == STEPS - 1) {
@@ -423,7 +407,7 @@ static void put_json_holder(const struct hawk_suspects_report *suspects,
 	hawk_json_put_integer(json, "bytes", suspect->holder.bytes);
 	hawk_json_put_integer(json, "objects", suspect->holder.objects);
 	hawk_json_put_sites(json, "through", suspects->pointers->heap, steps,
-			    find_steps(suspects, suspect, steps));
+			    hawk_suspect_steps(suspects->found, suspect, steps));
 	hawk_json_object_end(json);
 }
 

@@ -19,8 +19,8 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 from support import hawk  # noqa: E402
 
-COMMANDS = ("analyze --no-suspects", "analyze", "retained", "leaks", "leaks --size=8-48", "merge-paths", "sites", "growth",
-            "snapshot")
+COMMANDS = ("analyze --no-suspects", "analyze --no-suspects --json", "export --format=pprof", "analyze", "retained", "leaks",
+            "leaks --size=8-48", "merge-paths", "sites", "growth", "snapshot")
 SNAPSHOT_COMMANDS = ("analyze --no-suspects", "analyze", "leaks", "sites")
 
 

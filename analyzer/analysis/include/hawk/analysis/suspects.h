@@ -12,6 +12,7 @@
 #include "hawk/analysis/site_freed.h"
 #include "hawk/analysis/site_tree.h"
 #include "hawk/names/root_name.h"
+#include "hawk/names/site_names.h"
 
 enum { HAWK_SUSPECTS_MAX = 10 };
 
@@ -44,6 +45,17 @@ struct hawk_error *hawk_suspects_find(const struct hawk_graph *graph,
 				      const struct hawk_dominators *dominators,
 				      struct hawk_root_namer *namer, bool full,
 				      struct hawk_suspects *ret);
+/** Fills `sites` with those between the holder's top and the suspect, the outermost first; returns
+ * how many. */
+size_t hawk_suspect_steps(const struct hawk_suspects *suspects, const struct hawk_suspect *suspect,
+			  uint32_t sites[HAWK_SITE_TREE_DEPTH]);
+
+/** Appends who keeps the suspect alive, "`g_sessions` in shop .bss > make_session": the same in
+ * other processes and builds, for one bug. */
+void hawk_suspect_append_holder(const struct hawk_suspects *suspects,
+				const struct hawk_suspect *suspect, struct hawk_site_names *names,
+				struct hawk_text *text);
+
 /** Accepts zeros. */
 void hawk_suspects_deinit(struct hawk_suspects *suspects);
 

@@ -51,4 +51,11 @@ struct hawk_error *hawk_export_heaptrack(const struct hawk_export *export,
 /** A JSON object a line for each sample: docs/schema/row-1.json. */
 struct hawk_error *hawk_export_ndjson(const struct hawk_export *export, struct hawk_output *output);
 
+/** Returns the "snapshot_id" of rows: names the state of one process at one time, the same however
+ * often, where and with which options a core or its snapshot is read. */
+uint64_t hawk_export_snapshot_id(const struct hawk_export *export);
+
+/** Returns the program's, hex digits; "" = not known. */
+const char *hawk_export_build_id(const struct hawk_profile *profile);
+
 #endif
