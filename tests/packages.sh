@@ -61,7 +61,7 @@ stress-ng command:stress-ng
 tcl8.6 command:tclsh8.6
 php8.2-cli command:php
 golang-go command:go
-chromium command:chromium
+firefox-esr command:firefox-esr
 heaptrack command:heaptrack_print
 jq command:jq
 npm command:npm

@@ -12,29 +12,29 @@ from support import hawk
 SCRIPTS = os.path.join(hawk.SOURCE, "tests", "readers")
 
 
-def packages():
-    """The folder of the npm packages that tests/readers/package.json names, fetched once for a build folder; or a skip.
-    HAWK_READERS is a folder that has them."""
+def packages(lists=SCRIPTS, name="readers"):
+    """The folder of the npm packages that the package.json in the folder `lists` names, fetched once for a build folder;
+    or a skip. HAWK_READERS is a folder that has those of tests/readers."""
     given = os.environ.get("HAWK_READERS")
-    if given:
+    if given and lists == SCRIPTS:
         return os.path.join(given, "node_modules")
-    folder = os.path.join(hawk.BUILD, "readers")
+    folder = os.path.join(hawk.BUILD, name)
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, "lock"), "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        _install(folder)
+        _install(lists, folder)
     return os.path.join(folder, "node_modules")
 
 
-def _install(folder):
-    lists = ("package.json", "package-lock.json")
-    wanted = b"".join(hawk.read(os.path.join(SCRIPTS, name)) for name in lists)
+def _install(lists, folder):
+    files = ("package.json", "package-lock.json")
+    wanted = b"".join(hawk.read(os.path.join(lists, name)) for name in files)
     stamp = os.path.join(folder, "installed")
     if os.path.exists(stamp) and hawk.read(stamp) == wanted:
         return
     npm = hawk.need("npm")
-    for name in lists:
-        shutil.copyfile(os.path.join(SCRIPTS, name), os.path.join(folder, name))
+    for name in files:
+        shutil.copyfile(os.path.join(lists, name), os.path.join(folder, name))
     try:
         done = subprocess.run([npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1",
                                "--fetch-timeout=20000"], cwd=folder, capture_output=True, text=True, timeout=150)

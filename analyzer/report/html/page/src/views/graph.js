@@ -21,7 +21,9 @@ export function graphView(report) {
     held.get(edge.source).push(edge);
   }
 
+  /** Blocks without a stack have no site. */
   function nameOf(names, id) {
+    if (!id) return { name: "(no stack)", place: "" };
     return names.get(id.slice(0, 8)) ?? { name: id, place: "" };
   }
 
@@ -32,7 +34,7 @@ export function graphView(report) {
     return h(
       "li",
       {},
-      h("button", { type: "button", class: "name", onclick: () => go({ site: other }) }, show(name.name, 90)),
+      site ? h("button", { type: "button", class: "name", onclick: () => go({ site: other }) }, show(name.name, 90)) : h("span", {}, show(name.name, 90)),
       h("span", { class: "place" }, show(name.place, 50)),
       h("span", { class: "track", "aria-hidden": "true" }, h("span", { class: "bar", "width%": (100 * edge.target_bytes) / most })),
       h("span", { class: "faint" }, `${plural(edge.pointers, "pointer")} to ${bytes(edge.target_bytes)}${offsets ? `, at ${offsets}` : ""}`),
@@ -54,10 +56,11 @@ export function graphView(report) {
 
   async function put(state) {
     const names = await report.siteNames();
-    const id = sites.has(state.site) ? state.site : report.sites.sites[0].site;
+    const id = sites.has(state.site) ? state.site : report.sites.sites.find((s) => s.site)?.site;
+    if (!id) return;
     const site = sites.get(id);
     const name = nameOf(names, id);
-    const choices = report.sites.sites.slice(0, 100).map((s) => [s.site, `${bytes(s.inuse_bytes)}  ${show(nameOf(names, s.site).name, 70)}`]);
+    const choices = report.sites.sites.filter((s) => s.site).slice(0, 100).map((s) => [s.site, `${bytes(s.inuse_bytes)}  ${show(nameOf(names, s.site).name, 70)}`]);
     fill(
       element,
       h("h1", {}, "Who holds whom"),

@@ -38,7 +38,7 @@ function tile(node, whole, size) {
   const element = h("div", { class: `tile tile-${groupOf(mapping).split(" ")[0].toLowerCase()}`, title: `${show(mapping.path ?? name, 200)}\n${bytes(size(mapping))}\n${mapping.start}-${mapping.end} ${mapping.rights ?? ""}` });
   Object.assign(element.style, { left: `${node.x0}px`, top: `${node.y0}px`, width: `${node.x1 - node.x0}px`, height: `${node.y1 - node.y0}px` });
   if (node.x1 - node.x0 > 46 && node.y1 - node.y0 > 18)
-    element.append(h("span", {}, show(name, 60)), h("span", { class: "tile-size" }, bytes(size(mapping))));
+    element.append(h("span", {}, show(name, 60)), h("span", {}, bytes(size(mapping))));
   return element;
 }
 
