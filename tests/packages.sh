@@ -40,6 +40,14 @@ libjemalloc2 file:/usr/lib/x86_64-linux-gnu/libjemalloc.so.2
 libtcmalloc-minimal4 file:/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4
 libmimalloc2.0 file:/usr/lib/x86_64-linux-gnu/libmimalloc.so.2
 '
+# The cluster of samples/fleet: a database and what its servers agree by. Some 150 MB, 20 seconds.
+hawk_packages_fleet='
+clickhouse-server command:clickhouse-server
+clickhouse-client command:clickhouse-client
+libzookeeper-java file:/usr/share/java/zookeeper.jar
+default-jre-headless command:java
+'
+
 # Programs to be traced, and readers of what export writes: a test whose program is not there is
 # skipped. And the manual's compiler.
 hawk_packages_real='

@@ -39,6 +39,7 @@ if [ $install = yes ]; then
 	hawk_need "$hawk_packages_build"
 	hawk_need "$hawk_packages_test" || echo "some tests will be skipped" >&2
 	hawk_want "$hawk_packages_real"
+	hawk_want "$hawk_packages_fleet"
 fi
 
 generator=()

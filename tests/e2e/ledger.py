@@ -6,7 +6,7 @@ import json
 import os
 import re
 
-from support import hawk
+from support import hawk, ledger_model
 
 PROGRAM = r"""
 #include <stdio.h>
@@ -61,39 +61,16 @@ def rows_of(path):
     return [json.loads(line) for line in hawk.text_of("export", "--format=ndjson", path).splitlines()]
 
 
-def slope(points):
-    points = [(uptime / 3600, size) for uptime, size in points if uptime]
-    if len(points) < 3 or len({hours for hours, _ in points}) == 1:
-        return None
-    mean_x, mean_y = (sum(values) / len(points) for values in zip(*points))
-    return (sum((x - mean_x) * (y - mean_y) for x, y in points) / sum((x - mean_x) ** 2 for x, _ in points))
-
-
-def model(rows):
-    """The ledger by the definitions in docs/ledger.md, of the rows of all snapshots."""
-    sums, uptimes = {}, {}
-    for row in rows:
-        if row["inuse_bytes"]:
-            key = row["signature"], row["snapshot_id"]
-            sums[key] = sums.get(key, 0) + row["inuse_bytes"]
-            uptimes[row["snapshot_id"]] = row["uptime_seconds"]
-    answer = {}
-    for signature in {signature for signature, _ in sums}:
-        points = [(uptimes[snapshot], size) for (other, snapshot), size in sums.items() if other == signature]
-        sizes = sorted(size for _, size in points)
-        answer[signature] = len(sizes), sizes[len(sizes) // 2], sizes[-1], slope(points)
-    return answer
-
-
 def check_against_rows():
     document = ask(*snapshots)
     hawk.expect_equal((document["snapshots"], document["repeated"]), (len(RUNS), 0), "snapshots")
-    wanted = model([row for path in snapshots for row in rows_of(path)])
+    wanted = ledger_model.model([row for path in snapshots for row in rows_of(path)])
     hawk.expect_equal({site["signature"] for site in document["sites"]}, set(wanted), "signatures")
     for site in document["sites"]:
-        count, median, maximum, rate = wanted[site["signature"]]
+        count, median, maximum, rate, *builds = wanted[site["signature"]]
         hawk.expect_equal((site["snapshots"], site["median_bytes"], site["maximum_bytes"]), (count, median, maximum),
                           f"figures of {site['functions'][:1]}")
+        hawk.expect_equal([site["first_build"], site["last_build"]], builds, "builds")
         hawk.expect_equal(rate is None, site["bytes_per_hour"] is None, "whether there is a slope")
         # Rows have uptime in milliseconds.
     hawk.expect(rate is None or abs(site["bytes_per_hour"] - rate) <= 0.03 * abs(rate) + 1,
