@@ -103,6 +103,8 @@ LEDGER_TEST(nothing_at_all_is_a_ledger)
 
 LEDGER_TEST(the_median_of_an_even_count_is_the_upper_one)
 {
+	const struct hawk_ledger_row *row;
+
 	create();
 	add_cells(1, 0, 0, "a", "s", 10);
 	add_cells(2, 0, 0, "a", "s", 40);
@@ -111,8 +113,9 @@ LEDGER_TEST(the_median_of_an_even_count_is_the_upper_one)
 	add_cells(1, 0, 0, "a", "s", 30);
 	add_cells(2, 0, 0, "a", "s", 10);
 	add_cells(3, 0, 0, "a", "s", 20);
-	assert_int_equal(only_row()->median, 20);
-	assert_int_equal(only_row()->maximum, 30);
+	row = only_row();
+	assert_int_equal(row->median, 20);
+	assert_int_equal(row->maximum, 30);
 }
 
 LEDGER_TEST(a_snapshot_given_twice_counts_once)
@@ -153,6 +156,8 @@ LEDGER_TEST(without_times_the_last_one_given_is_the_latest)
 
 LEDGER_TEST(a_slope_needs_three_different_uptimes)
 {
+	const struct hawk_ledger_row *row;
+
 	create();
 	add_cells(1, 0, HOUR_NS, "a", "s", 10);
 	add_cells(2, 0, 2 * HOUR_NS, "a", "s", 20);
@@ -166,8 +171,9 @@ LEDGER_TEST(a_slope_needs_three_different_uptimes)
 	for (uint64_t i = 1; i < 5; i++)
 		add_cells(i, 0, i * HOUR_NS, "a", "s", 1000 - 30 * (int64_t)i);
 	add_cells(9, 0, 0, "a", "s", 1000000);
-	assert_true(only_row()->has_slope);
-	assert_true(fabs(only_row()->slope + 30) < 1e-6);
+	row = only_row();
+	assert_true(row->has_slope);
+	assert_true(fabs(row->slope + 30) < 1e-6);
 }
 
 LEDGER_TEST(many_rows_agree_with_plain_sums)
