@@ -203,8 +203,7 @@ static struct hawk_error *redact(struct hawk_session *session, struct hawk_file_
 		err = hawk_file_sink_finish(sink, &bytes);
 	hawk_session_drop_heap(session);
 	if (!err)
-		err = digest_written(hawk_file_sink_temporary(sink), session->source, settings,
-				     &after);
+		err = digest_written(hawk_file_sink_place(sink), session->source, settings, &after);
 	if (err)
 		return err;
 	err = publish(session, sink, &result, bytes, &before, &after);

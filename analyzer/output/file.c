@@ -3,7 +3,7 @@
  * @file
  * Files that are complete or not there.
  */
-#include "file.h"
+#include "hawk/output/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,9 +46,9 @@ static int create(struct hawk_output_file *file, bool named)
 	int fd = -1;
 
 	if (!named)
-		fd = open(file->folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, FILE_MODE);
+		fd = open(file->folder, O_TMPFILE | O_RDWR | O_CLOEXEC, FILE_MODE);
 	if (named || (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))) {
-		fd = open(file->temporary, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, FILE_MODE);
+		fd = open(file->temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, FILE_MODE);
 		file->named = fd >= 0;
 	}
 	return fd;

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "file.h"
+#include "hawk/output/file.h"
 #include "filter.h"
 
 void hawk_output_init(struct hawk_output *output, int fd)

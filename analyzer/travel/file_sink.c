@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Temporary file, compression, rename.
+ * Compression, holes, and a file of output/file.c.
  */
 #include "hawk/travel/file_sink.h"
 
@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "hawk/base/cleanup.h"
+#include "hawk/base/text.h"
+#include "hawk/output/file.h"
 #if HAWK_HAVE_ZSTD
 #include <zstd.h>
 #endif
@@ -26,9 +28,9 @@ enum {
 struct hawk_file_sink {
 	const struct hawk_file_sink_settings *settings;
 	const char *path; /**< for errors */
-	char *temporary;
+	struct hawk_output_file *file;
 	int fd;
-	bool committed;
+	char place[32];        /**< where it can be opened meanwhile */
 	struct packer *packer; /**< NULL = not compressed */
 };
 
@@ -165,34 +167,21 @@ static struct hawk_error *check_place(const struct hawk_file_sink_settings *sett
 	return NULL;
 }
 
-/* The folder of the path, with its slash; "" = this one. */
-static int folder_bytes(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? (int)(slash - path) + 1 : 0;
-}
-
-static struct hawk_error *open_temporary(struct hawk_file_sink *sink)
+static struct hawk_error *open_file(struct hawk_file_sink *sink)
 {
 	const struct hawk_file_sink_settings *settings = sink->settings;
-	const char *path = settings->path;
-	int printed;
+	CLEANUP(text) struct hawk_text unpublished = {0};
+	int errnum;
 
-	if (path)
-		printed = asprintf(&sink->temporary, "%.*s.%s.XXXXXX", folder_bytes(path), path,
-				   path + folder_bytes(path));
-	else
-		printed = asprintf(&sink->temporary, "%s/hawk-core-XXXXXX", settings->folder);
-	if (printed < 0) {
-		sink->temporary = NULL;
+	hawk_text_printf(&unpublished, "%s/hawk-core", settings->path ? "" : settings->folder);
+	if (unpublished.failed)
 		return &hawk_enomem;
-	}
-	sink->fd = mkostemp(sink->temporary, O_CLOEXEC); // 0600
-	if (sink->fd >= 0)
-		return NULL;
-	free(take_ptr(&sink->temporary));
-	return hawk_error_os(errno, "cannot write", sink->path);
+	errnum = hawk_output_file_create(settings->path ? settings->path : unpublished.bytes, false,
+					 &sink->fd, &sink->file);
+	if (errnum)
+		return hawk_error_os(errnum, "cannot write", sink->path);
+	snprintf(sink->place, sizeof(sink->place), "/proc/self/fd/%d", sink->fd);
+	return NULL;
 }
 
 struct hawk_error *hawk_file_sink_create(const struct hawk_file_sink_settings *settings,
@@ -213,7 +202,7 @@ struct hawk_error *hawk_file_sink_create(const struct hawk_file_sink_settings *s
 	if (compress)
 		err = create_packer(&sink->packer);
 	if (!err)
-		err = open_temporary(sink);
+		err = open_file(sink);
 	if (err) {
 		hawk_file_sink_destroy(sink);
 		return err;
@@ -255,38 +244,16 @@ struct hawk_error *hawk_file_sink_finish(struct hawk_file_sink *sink, uint64_t *
 	return err;
 }
 
-const char *hawk_file_sink_temporary(const struct hawk_file_sink *sink)
+const char *hawk_file_sink_place(const struct hawk_file_sink *sink)
 {
-	return sink->temporary;
-}
-
-/* So that the name is on the disk as well. */
-static void flush_folder(const char *path)
-{
-	CLEANUP(free_ptr) char *folder = strndup(path, (size_t)folder_bytes(path));
-	CLEANUP(close_fd)
-	int fd = folder ? open(*folder ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-
-	if (fd >= 0)
-		(void)fsync(fd); // the file itself is whole, whatever becomes of its name
+	return sink->place;
 }
 
 struct hawk_error *hawk_file_sink_commit(struct hawk_file_sink *sink)
 {
-	const char *path = sink->settings->path;
-	/* link() does not replace a file that has come meanwhile. */
-	int failed =
-		sink->settings->force ? rename(sink->temporary, path) : link(sink->temporary, path);
+	int errnum = hawk_output_file_publish(sink->file, sink->fd, sink->settings->force);
 
-	if (failed && !sink->settings->force && (errno == EPERM || errno == EOPNOTSUPP))
-		failed = access(path, F_OK) == 0 ? -1 : rename(sink->temporary, path);
-	else if (!failed && !sink->settings->force)
-		failed = unlink(sink->temporary);
-	if (failed)
-		return hawk_error_os(errno, "cannot write", path);
-	sink->committed = true;
-	flush_folder(path);
-	return NULL;
+	return errnum ? hawk_error_os(errnum, "cannot write", sink->path) : NULL;
 }
 
 struct hawk_error *hawk_file_sink_copy(struct hawk_file_sink *sink, int fd, const char *name)
@@ -300,7 +267,7 @@ struct hawk_error *hawk_file_sink_copy(struct hawk_file_sink *sink, int fd, cons
 	do {
 		got = pread(sink->fd, bytes, sizeof(bytes), at);
 		if (got < 0)
-			return hawk_error_os(errno, "cannot read", sink->temporary);
+			return hawk_error_os(errno, "cannot read", sink->path);
 		err = write_all(&to, bytes, (size_t)got);
 		at += got;
 	} while (got && !err);
@@ -312,10 +279,8 @@ void hawk_file_sink_destroy(struct hawk_file_sink *sink)
 	if (!sink)
 		return;
 	destroy_packer(sink->packer);
-	if (sink->temporary && !sink->committed)
-		unlink(sink->temporary);
+	hawk_output_file_destroy(sink->file);
 	if (sink->fd >= 0)
 		close(sink->fd);
-	free(sink->temporary);
 	free(sink);
 }

@@ -51,8 +51,7 @@ static void redact(const struct hawk_heap *heap, const struct hawk_graph *graph)
 		return;
 	if (!failed(hawk_redact_core(heap, graph, NULL, sink, &result)) &&
 	    !failed(hawk_file_sink_finish(sink, &bytes))) {
-		require(!failed(
-			hawk_target_open_core(hawk_file_sink_temporary(sink), NULL, &copy)));
+		require(!failed(hawk_target_open_core(hawk_file_sink_place(sink), NULL, &copy)));
 		compare(heap->target, copy);
 		hawk_target_close(copy);
 	}

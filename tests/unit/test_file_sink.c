@@ -83,7 +83,7 @@ TEST(the_name_appears_with_the_last_step)
 	check(hawk_file_sink_finish(sink, &bytes));
 	assert_int_equal(bytes, 5);
 	assert_int_equal(access(path, F_OK), -1);
-	assert_int_equal(access(hawk_file_sink_temporary(sink), F_OK), 0);
+	assert_int_equal(access(hawk_file_sink_place(sink), F_OK), 0);
 	check(hawk_file_sink_commit(sink));
 	hawk_file_sink_destroy(sink);
 	expect_file("ab\0\0\0", 5);
@@ -101,7 +101,7 @@ TEST(what_was_not_committed_is_gone)
 	make_folder();
 	sink = create(&settings);
 	check(hawk_file_sink_write(sink, "ab", 2));
-	assert_int_equal(count_files(), 1);
+	assert_true(count_files() <= 1); /* none where a file needs no name */
 	hawk_file_sink_destroy(sink);
 	assert_int_equal(count_files(), 0);
 	remove_folder();

@@ -18,7 +18,7 @@
 
 #include "test.h"
 #include "hawk/output/output.h"
-#include "output/file.h"
+#include "hawk/output/file.h"
 
 enum { NUMBERS = 200000, PATH_BYTES = 128 };
 

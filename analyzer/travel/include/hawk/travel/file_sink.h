@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A file that is there whole or not at all: written under another name beside its place, readable
- * by its owner alone, flushed to the disk, renamed. A name that ends in ".zst" is compressed.
+ * A file with holes that is there whole or not at all (output/file.h): readable by its owner alone,
+ * flushed to the disk. A name that ends in ".zst" is compressed.
  */
 #ifndef HAWK_ANALYZER_TRAVEL_FILE_SINK_H
 #define HAWK_ANALYZER_TRAVEL_FILE_SINK_H
@@ -35,9 +35,11 @@ struct hawk_error *hawk_file_sink_write(struct hawk_file_sink *sink, const void 
 /** Writes `size` zeros; a hole, unless compressed. */
 struct hawk_error *hawk_file_sink_skip(struct hawk_file_sink *sink, uint64_t size);
 
-/** Writes out everything, to the disk. The file can be read by its temporary name. */
+/** Writes out everything, to the disk. */
 struct hawk_error *hawk_file_sink_finish(struct hawk_file_sink *sink, uint64_t *bytes);
-const char *hawk_file_sink_temporary(const struct hawk_file_sink *sink);
+
+/** Where this process can open it before it has its name. */
+const char *hawk_file_sink_place(const struct hawk_file_sink *sink);
 
 /** After finish: gives it its name. */
 struct hawk_error *hawk_file_sink_commit(struct hawk_file_sink *sink);

@@ -14,7 +14,7 @@
 struct hawk_output_file;
 
 /** Creates it, with mode 0600, in the folder of `path`. `named`: with a temporary name. Returns 0
- * or an errno; `*fd` belongs to the caller. */
+ * or an errno; `*fd`, for reading and writing, belongs to the caller. */
 int hawk_output_file_create(const char *path, bool named, int *fd, struct hawk_output_file **ret);
 
 /** Gives the file, which is not complete, its temporary name; `*ret` is that. Returns 0 or an
