@@ -3,6 +3,8 @@
  * @file
  * hawk-core export: the answer as a file for other tools.
  */
+#include <string.h>
+
 #include "export_graph.h"
 #include "hawk/export/export.h"
 #include "profile.h"
@@ -63,11 +65,27 @@ static struct hawk_error *subtract_base(struct hawk_session *session,
 	return NULL;
 }
 
+static bool ends_in(const char *path, const char *end)
+{
+	size_t length = strlen(path);
+
+	return length > strlen(end) && !strcmp(path + length - strlen(end), end);
+}
+
+/** Readers go by the name, as heaptrack's do. */
+static struct hawk_error *pack_by_name(struct hawk_output *output)
+{
+	if (output->path && ends_in(output->path, ".gz"))
+		return hawk_output_gzip(output);
+	return output->path && ends_in(output->path, ".zst") ? hawk_output_zstd(output) : NULL;
+}
+
 /** pprof's readers want gzip; without zlib they also take it as it is. */
 static struct hawk_error *write_profile(struct hawk_session *session,
 					const struct hawk_profiled *profiled)
 {
 	const struct format *format = &formats[session->settings->format - 1];
+	struct hawk_error *err = NULL;
 	const struct hawk_export export = {
 		.profile = profiled->profile,
 		.process = hawk_target_process(session->target),
@@ -83,7 +101,9 @@ static struct hawk_error *write_profile(struct hawk_session *session,
 
 	if (format->binary)
 		hawk_error_destroy(hawk_output_gzip(session->output));
-	return format->write(&export, session->output);
+	else
+		err = pack_by_name(session->output);
+	return err ? err : format->write(&export, session->output);
 }
 
 static struct hawk_error *export_profile(struct hawk_session *session)

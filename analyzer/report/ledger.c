@@ -6,6 +6,7 @@
 #include "hawk/report/ledger.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "hawk/base/cleanup.h"
 #include "hawk/base/quantity.h"
@@ -20,6 +21,7 @@ enum {
 	NAME_COLUMN = 46,
 	NAME_WIDTH_MIN = 16,
 	STACK_INDENT = 6,
+	CALLER_WIDTH = 18,
 	BUILD_DIGITS = 12,
 };
 
@@ -127,9 +129,50 @@ static struct hawk_quantity size_of(int64_t bytes, const struct hawk_screen *scr
 	return screen->full ? hawk_quantity_count(size) : hawk_quantity_bytes(size);
 }
 
-static void put_row(const struct hawk_ledger_report *report, const struct hawk_ledger_row *row,
+static const char *function_of(const struct hawk_profile *stacks, uint32_t step)
+{
+	const struct hawk_profile_frame *frame =
+		hawk_profile_location_frame(stacks, stacks->steps[step].location, 0);
+
+	return hawk_profile_text(stacks, frame->function);
+}
+
+/** The first caller by which `step` differs from `other`, whose function has the same name; 0 = it
+ * has another one, or there is no such caller. */
+static uint32_t differing_caller(const struct hawk_profile *stacks, uint32_t step, uint32_t other)
+{
+	while (step && other && function_of(stacks, step)[0] &&
+	       !strcmp(function_of(stacks, step), function_of(stacks, other))) {
+		step = stacks->steps[step].parent;
+		other = stacks->steps[other].parent;
+		if (step &&
+		    (!other || strcmp(function_of(stacks, step), function_of(stacks, other)) != 0))
+			return step;
+	}
+	return 0;
+}
+
+/** Rows [0, end) of which several have one name say who called. */
+static void append_caller(const struct hawk_ledger *ledger, size_t number, size_t end,
+			  struct hawk_text *name)
+{
+	const struct hawk_profile *stacks = ledger->stacks;
+	uint32_t caller = 0;
+
+	for (size_t i = 0; i < end && !caller; i++)
+		if (i != number)
+			caller = differing_caller(stacks, ledger->rows[number].step,
+						  ledger->rows[i].step);
+	if (!caller)
+		return;
+	hawk_text_puts(name, " < ");
+	hawk_profile_append_step(stacks, caller, CALLER_WIDTH, name);
+}
+
+static void put_row(const struct hawk_ledger_report *report, size_t number, size_t end,
 		    const struct hawk_screen *screen)
 {
+	const struct hawk_ledger_row *row = &report->ledger->rows[number];
 	const struct hawk_ledger *ledger = report->ledger;
 	CLEANUP(text) struct hawk_text name = {0}, details = {0};
 
@@ -138,6 +181,9 @@ static void put_row(const struct hawk_ledger_report *report, const struct hawk_l
 	put_slope(row, screen);
 	hawk_output_puts(screen->output, row->estimated ? " ~ " : "   ");
 	append_step(ledger, row->step, width_from(screen, NAME_COLUMN), &name);
+	if (!screen->full && hawk_utf8_width(hawk_text_string(&name)) + CALLER_WIDTH + 3 <=
+				     width_from(screen, NAME_COLUMN))
+		append_caller(ledger, number, end, &name);
 	hawk_screen_line(screen, &name);
 	if (screen->full) {
 		append_builds(&details, ledger, row->first, row->latest);
@@ -165,7 +211,7 @@ static void put_rows(const struct hawk_ledger_report *report, const struct hawk_
 	hawk_screen_faint(screen, "%9s %10s %10s %10s   %s\n", "snapshots", "median", "maximum",
 			  "an hour", "site");
 	for (size_t i = 0; i < end; i++) {
-		put_row(report, &ledger->rows[i], screen);
+		put_row(report, i, end, screen);
 		estimated |= ledger->rows[i].estimated;
 	}
 	if (estimated)

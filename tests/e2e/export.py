@@ -227,6 +227,15 @@ def check_file():
     hawk.expect_equal(done.returncode, hawk.EXIT_UNREADABLE, "a file that exists")
 
 
+def check_packed_by_name():
+    """A name that says so is of a packed file."""
+    plain = hawk.text_of("export", "--format=folded", core, codes=(hawk.EXIT_OK, hawk.EXIT_PARTIAL))
+    for end, unpack in ((".gz", "gzip"), (".zst", "zstd")):
+        path = os.path.join(hawk.temporary_folder(), "stacks" + end)
+        hawk.text_of("export", "--format=folded", "-o", path, core, codes=(hawk.EXIT_OK, hawk.EXIT_PARTIAL))
+        hawk.expect_equal(hawk.run([unpack, "-dc", path]).stdout, plain, end)
+
+
 def check_terminal():
     """What is binary is refused there before any work."""
     master, slave = os.openpty()
