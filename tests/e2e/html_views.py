@@ -74,16 +74,15 @@ def check_views():
     plain = make_page("plain.html", "--with-source", "--source-dir", folder, core)
     compared = make_page("compared.html", "--base", base, core)
     total = hawk.analyze(core)["heap"]["inuse_bytes"]
-    lost = hawk.document("leaks", core, codes=(hawk.EXIT_CONDITION,))
     done = readers.read_with("html_views.mjs", packages, chromium, plain, compared, str(total), folder)
     for problem in done.get("problems", ["nothing came back"]):
         hawk.expect(False, problem)
     hawk.expect(len(done.get("views", [])) >= 20, f"views: {done.get('views')}")
-    hawk.expect("live" in done.get("profiles", []) and "lost" in done.get("profiles", []), f"{done.get('profiles')} {bool(lost)}")
+    hawk.expect("live" in done.get("profiles", []) and "lost" in done.get("profiles", []), f"{done.get('profiles')}")
 
 
-def png_colours(path):
-    """How many colours there are in a PNG of 8 bits a channel, up to a few."""
+def png_lines(path):
+    """How many different lines of pixels a PNG of 8 bits a channel has."""
     data = hawk.read(path)
     width, _, depth, kind = struct.unpack(">IIBB", data[16:26])
     hawk.expect_equal(depth, 8, "bits")
@@ -98,19 +97,24 @@ def png_colours(path):
     return len({raw[i:i + stride] for i in range(0, len(raw), stride)})
 
 
-def check_firefox():
-    firefox = hawk.need("firefox-esr")
-    path, picture = make_page("firefox.html", core), os.path.join(folder, "firefox.png")
-    environment = dict(os.environ, HOME=folder)
+def take_picture(firefox, page, picture):
+    """Whether Firefox drew the page: it takes the picture once the file is loaded, be the page made or not."""
     try:
         subprocess.run([firefox, "--headless", "--no-remote", "--profile", hawk.temporary_folder(), "--window-size=1280,900",
-                        "--screenshot", picture, "file://" + path], env=environment, capture_output=True, timeout=180,
-                       check=False)
+                        "--screenshot", picture, "file://" + page], env=dict(os.environ, HOME=folder), capture_output=True,
+                       timeout=60, check=False)
     except subprocess.TimeoutExpired:
         hawk.skip("Firefox did not end: it wants more than this machine has")
     if not os.path.exists(picture):
         hawk.skip("Firefox makes no picture here")
-    hawk.expect(png_colours(picture) > 20, "the picture shows a page, not an empty one")
+    return png_lines(picture) > 50
+
+
+def check_firefox():
+    firefox = hawk.need("firefox-esr")
+    page = make_page("firefox.html", core)
+    drawn = any(take_picture(firefox, page, os.path.join(folder, f"{i}.png")) for i in range(10))
+    hawk.expect(drawn, "ten pictures show no page")
 
 
 if sys.argv[1] == "build":

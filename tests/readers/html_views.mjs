@@ -107,6 +107,7 @@ expect(!(await text()).includes("\u202e"), "what turns the line is not");
 
 await check(compared, "#stacks");
 await check(compared, "#table");
+await check(compared, "#stacks&profile=difference");
 await page.setViewportSize({ width: 400, height: 800 });
 for (const name of ["summary", "stacks", "table"]) {
 	await open(plain, `#${name}`);

@@ -30,7 +30,7 @@ export function graphView(report) {
   function neighbour(names, edge, other, most) {
     const site = sites.get(other);
     const name = nameOf(names, other);
-    const offsets = (edge.places ?? []).map((p) => `+${p.offset}`).slice(0, 4).join(", ");
+    const offsets = (edge.places ?? []).map((p) => (p.offset === null ? "many offsets" : `+${p.offset}`)).slice(0, 4).join(", ");
     return h(
       "li",
       {},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stack of a document, as a list of functions and places.
 
-import { h, show } from "../dom.js";
+import { h, plural, show } from "../dom.js";
 import { baseName } from "../profile.js";
 
 function lineText(line) {
@@ -32,6 +32,6 @@ export function stackList(lines, limit = Infinity) {
     ),
   );
   if (lines.length > shown.length)
-    items.push(h("li", { class: "faint" }, `and ${lines.length - shown.length} more frames`));
+    items.push(h("li", { class: "faint" }, `and ${plural(lines.length - shown.length, "more frame")}`));
   return h("ol", { class: "stack" }, items);
 }

@@ -116,10 +116,12 @@ function leaks(report) {
   const { definitely_lost: definite, indirectly_lost: indirect, possibly_lost: possible } = found;
   const lost = definite.bytes + indirect.bytes;
   if (!lost && !possible.bytes) return h("p", { class: "good" }, "No block is lost.");
+  const link = (text) => h("a", { href: linkTo({ view: "stacks", profile: "lost" }), class: lost ? "alert" : "" }, text);
+  if (!lost) return h("p", {}, link(`${bytes(possible.bytes)} possibly lost`), ` in ${plural(possible.objects, "block")}`);
   return h(
     "p",
     {},
-    h("a", { href: linkTo({ view: "stacks", profile: "lost" }), class: lost ? "alert" : "" }, `${bytes(lost)} lost`),
+    link(`${bytes(lost)} lost`),
     ` in ${plural(definite.objects + indirect.objects, "block")}`,
     possible.bytes ? `, ${bytes(possible.bytes)} possibly lost` : "",
   );
