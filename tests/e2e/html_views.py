@@ -113,8 +113,8 @@ def take_picture(firefox, page, picture):
 def check_firefox():
     firefox = hawk.need("firefox-esr")
     page = make_page("firefox.html", core)
-    drawn = any(take_picture(firefox, page, os.path.join(folder, f"{i}.png")) for i in range(10))
-    hawk.expect(drawn, "ten pictures show no page")
+    drawn = any(take_picture(firefox, page, os.path.join(folder, f"{i}.png")) for i in range(30))
+    hawk.expect(drawn, "thirty pictures show no page")
 
 
 if sys.argv[1] == "build":
