@@ -238,10 +238,23 @@ static int compare_extents(const void *left, const void *right)
 	return a->bytes < b->bytes ? -1 : a->bytes > b->bytes;
 }
 
-static struct hawk_error *load_extents(struct hawk_table *table)
+/* The tracer's memory is mapped without a gap. A length that reaches further is damaged: it would
+ * hide the heap from the sweep. */
+static bool is_plausible(const struct hawk_table *table, const struct hawk_table_extent *extent)
+{
+	struct hawk_extent memory;
+
+	if (!extent->bytes || extent->bytes > UINT64_MAX - extent->address)
+		return false;
+	return !hawk_extent_at(table->target, extent->address, &memory) ||
+	       extent->address + extent->bytes <= memory.end;
+}
+
+static struct hawk_error *load_extents(struct hawk_table *table, struct hawk_findings *findings)
 {
 	const struct hawk_table_header *header = &table->header;
 	uint64_t count = least(header->extent_count, HAWK_TABLE_EXTENTS);
+	size_t left_out = 0;
 
 	table->extents = calloc(HAWK_TABLE_EXTENTS, sizeof(*table->extents));
 	if (!table->extents)
@@ -249,9 +262,18 @@ static struct hawk_error *load_extents(struct hawk_table *table)
 	for (uint32_t i = 0; i < count; i++) {
 		const struct hawk_table_extent *extent = &header->extents[i];
 
-		if (extent->kind && extent->bytes && extent->bytes <= UINT64_MAX - extent->address)
+		if (!extent->kind)
+			continue;
+		if (is_plausible(table, extent))
 			table->extents[table->extent_count++] = *extent;
+		else
+			left_out++;
 	}
+	if (left_out)
+		hawk_findings_add(findings, HAWK_FINDING_DAMAGE, false, "table-extents-damaged",
+				  "the trace table gives an impossible address or length for %zu "
+				  "of the tracer's mappings: left out",
+				  left_out);
 	qsort(table->extents, table->extent_count, sizeof(*table->extents), compare_extents);
 	return NULL;
 }
@@ -321,7 +343,7 @@ struct hawk_error *hawk_table_find(struct hawk_target *target, struct hawk_findi
 		forget_contents(&table->header);
 	err = open_arrays(table, findings);
 	if (!err)
-		err = load_extents(table);
+		err = load_extents(table, findings);
 	if (!err)
 		err = hawk_table_load_modules(table, findings);
 	if (!err)

@@ -13,6 +13,7 @@
 
 #include "hawk/base/cleanup.h"
 #include "hawk/graph/descriptors.h"
+#include "hawk/target/extent.h"
 
 enum {
 	HEADERS_MAX = 128,           /* program headers of a module */
@@ -43,6 +44,15 @@ static struct hawk_error *add_bytes(struct hawk_redactor *redactor, uint64_t sta
 				      bytes < UINT64_MAX - start ? start + bytes : UINT64_MAX);
 }
 
+/* A damaged length must not keep what lies behind the tracer's memory. */
+static bool is_mapped(const struct hawk_redactor *redactor, const struct hawk_table_extent *extent)
+{
+	struct hawk_extent memory;
+
+	return hawk_extent_at(redactor->target, extent->address, &memory) &&
+	       extent->bytes <= memory.end - extent->address;
+}
+
 /* The table whole: names in it (paths, scopes, types, options) are those of the program. */
 static struct hawk_error *add_table(struct hawk_redactor *redactor)
 {
@@ -53,7 +63,7 @@ static struct hawk_error *add_table(struct hawk_redactor *redactor)
 
 	for (size_t i = 0; !err && i < count; i++)
 		if (extents[i].kind != HAWK_EXTENT_PRIVATE &&
-		    extents[i].kind != HAWK_EXTENT_BOOTSTRAP)
+		    extents[i].kind != HAWK_EXTENT_BOOTSTRAP && is_mapped(redactor, &extents[i]))
 			err = add_bytes(redactor, extents[i].address, extents[i].bytes);
 	return err;
 }

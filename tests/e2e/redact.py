@@ -18,6 +18,7 @@ from support import core_surgery, hawk, real
 
 hawk.debug_directory = None  # the answers have the options of what was asked
 PIECE = 6  # bytes of the secret in a row that must not be found
+EXTENTS_OFFSET = 704  # in the header of the trace table: of 32 bytes, the length behind the address
 
 # {site}, {address}: of the core's first site, and of one of its blocks.
 QUESTIONS = [
@@ -145,6 +146,22 @@ def make_secrets_core():
     return program, put_in_place(os.path.join(folder, cores[0]), "secrets"), forms
 
 
+def expect_no_secrets(forms, data, copy):
+    for form in forms:
+        left = [piece for piece in pieces(form) if piece in data]
+        hawk.expect(not left, f"{form!r}: {left[:5]} are left in {copy}")
+
+
+def check_damaged_table(core, forms):
+    """A length of the tracer's memory that reaches over all other memory keeps nothing of that."""
+    data = bytearray(hawk.read(core))
+    header = data.find(b"HAWKTBL1")
+    struct.pack_into("<Q", data, header + EXTENTS_OFFSET + 8, 1 << 56)
+    damaged = hawk.write(os.path.join(folder, "damaged-table"), data)
+    redact(damaged, damaged + ".copy", codes=(hawk.EXIT_OK, hawk.EXIT_PARTIAL))
+    expect_no_secrets(forms, hawk.read(damaged + ".copy"), damaged)
+
+
 def check_secrets():
     program, core, forms = make_secrets_core()
     whole = hawk.read(core)
@@ -154,9 +171,8 @@ def check_secrets():
     for copy in (copy_of(core), copy_of(core) + ".zst"):
         data = unpacked(copy)
         hawk.expect(len(data) >= len(whole), f"{len(data)} bytes of {len(whole)}")
-        for form in forms:
-            left = [piece for piece in pieces(form) if piece in data]
-            hawk.expect(not left, f"{form!r}: {left[:5]} are left in {copy}")
+        expect_no_secrets(forms, data, copy)
+    check_damaged_table(core, forms)
     schema = hawk.text_of("schema", copy_of(core), hawk.analyze(core)["sites"][0]["site"])
     hawk.expect("The core was redacted" in schema, f"schema: {schema[-300:]}")
     return core

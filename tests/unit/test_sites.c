@@ -289,6 +289,17 @@ SITES_TEST(the_tracers_memory_is_not_heap_but_its_bootstrap_blocks_are)
 	assert_int_equal(loaded.sums.blocks, 1);
 }
 
+SITES_TEST(a_damaged_length_of_the_tracers_memory_hides_no_blocks)
+{
+	struct hawk_table_header *header = &world->heap->table->header;
+
+	add_block(world, 64, 100, 0, 1);
+	add_block(world, 8192 + 64, 100, 0, 1);
+	header->extents[0].bytes = UINT64_C(1) << 60;
+	load(world);
+	assert_int_equal(loaded.sums.blocks, 2);
+}
+
 SITES_TEST(loading_the_table_alone_gives_sites_without_counts)
 {
 	uint32_t one = add_trace(world, 0x401000, 0x402000);
