@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-#include "graph_words.h"
+#include "hawk/target/words.h"
 #include "hawk/base/cleanup.h"
 #include "hawk/base/parallel.h"
 #include "hawk/base/prefetch.h"

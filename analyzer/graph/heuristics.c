@@ -8,7 +8,7 @@
  */
 #include "hawk/graph/heuristics.h"
 
-#include "graph_words.h"
+#include "hawk/target/words.h"
 #include "hawk/graph/graph.h"
 #include "hawk/graph/heuristics_explain.h"
 #include "hawk/base/parallel.h"

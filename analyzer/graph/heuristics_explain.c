@@ -6,7 +6,8 @@
  */
 #include "hawk/graph/heuristics_explain.h"
 
-#include "graph_words.h"
+#include "hawk/heap/block_index.h"
+#include "hawk/target/words.h"
 #include "length_prefix.h"
 
 enum {

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#include "graph_words.h"
+#include "hawk/target/words.h"
 #include "places.h"
 #include "hawk/base/prefetch.h"
 #include "hawk/base/progress.h"

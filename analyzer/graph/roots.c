@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph_words.h"
+#include "hawk/target/words.h"
 #include "hawk/base/array.h"
 #include "hawk/base/cleanup.h"
 #include "hawk/base/progress.h"

@@ -7,7 +7,7 @@
 #ifndef HAWK_ANALYZER_GRAPH_ROOTS_RANGES_H
 #define HAWK_ANALYZER_GRAPH_ROOTS_RANGES_H
 
-#include "graph_words.h"
+#include "hawk/target/words.h"
 #include "hawk/graph/roots.h"
 
 enum { HAWK_ROOTS_PAGE_BYTES = 4096 };

@@ -86,11 +86,11 @@ TEST(every_word_counts_once_and_pointers_are_edges)
 	assert_in_range(compared, 30, 300);
 }
 
-static enum hawk_word_class class_of(struct hawk_words *words, uint64_t value)
+static enum hawk_word_class class_of(struct hawk_word_classes *words, uint64_t value)
 {
 	struct hawk_word word;
 
-	assert_null(hawk_words_classify(words, value, &word));
+	assert_null(hawk_word_classify(words, value, &word));
 	return word.class;
 }
 
@@ -99,12 +99,12 @@ TEST(words_are_told_apart_by_their_bits)
 	struct graph_world *world = graph_world_create();
 	uint32_t block = graph_world_add(world, 100, 0, 1);
 	uint64_t start = world->blocks[block].start;
-	struct hawk_words *words;
+	struct hawk_word_classes *words;
 	struct one_site one;
 
 	graph_world_open(world, 1, SIZE_MAX);
 	open_one_site(world, &one);
-	assert_null(hawk_words_create(&one.heap, NULL, &words));
+	assert_null(hawk_word_classes_create(&one.heap, NULL, &words));
 	assert_int_equal(class_of(words, 0), HAWK_WORD_NULL);
 	assert_int_equal(class_of(words, start), HAWK_WORD_BLOCK);
 	assert_int_equal(class_of(words, start + 99), HAWK_WORD_INTERIOR);
@@ -122,7 +122,7 @@ TEST(words_are_told_apart_by_their_bits)
 	assert_int_equal(class_of(words, REAL_HALF), HAWK_WORD_REAL);
 	assert_int_equal(class_of(words, UINT64_C(0x4059666666666666)), HAWK_WORD_REAL);
 	assert_int_equal(class_of(words, UINT64_C(0xfedcba9876543210)), HAWK_WORD_OTHER);
-	hawk_words_destroy(words);
+	hawk_word_classes_destroy(words);
 	graph_world_destroy(world);
 }
 

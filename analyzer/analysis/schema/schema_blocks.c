@@ -66,7 +66,7 @@ struct hawk_error *hawk_schema_collect(const struct hawk_heap *heap,
 	struct hawk_error *err = &hawk_enomem;
 
 	if (blocks.bits && blocks.sizes.slots)
-		err = hawk_words_create(heap, vtables, &blocks.words);
+		err = hawk_word_classes_create(heap, vtables, &blocks.words);
 	for (uint32_t i = hawk_block_next_chosen(query->chosen, 0, count); i < count && !err;
 	     i = hawk_block_next_chosen(query->chosen, i + 1, count))
 		if (query->site == HAWK_SCHEMA_ANY_SITE ||
@@ -81,7 +81,7 @@ struct hawk_error *hawk_schema_collect(const struct hawk_heap *heap,
 
 void hawk_schema_blocks_deinit(struct hawk_schema_blocks *blocks)
 {
-	hawk_words_destroy(blocks->words);
+	hawk_word_classes_destroy(blocks->words);
 	free(blocks->sizes.slots);
 	free(blocks->bits);
 	*blocks = (struct hawk_schema_blocks){0};

@@ -31,7 +31,7 @@ struct hawk_schema_blocks {
 	uint64_t *bits; /**< owned; one for each number of the index */
 	uint64_t count; /**< that are set */
 	struct hawk_schema_sizes sizes;
-	struct hawk_words *words; /**< owned */
+	struct hawk_word_classes *words; /**< owned */
 };
 
 /** Finds the blocks that are wished for, and counts them in `schema`, with carved ones, which are

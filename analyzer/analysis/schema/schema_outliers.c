@@ -110,7 +110,7 @@ static struct hawk_error *judge_word(struct search *search, const struct rule *r
 	struct hawk_schema_outlier *current = &search->current;
 	enum hawk_word_family family;
 	struct hawk_word word;
-	struct hawk_error *err = hawk_words_classify(search->blocks->words, value, &word);
+	struct hawk_error *err = hawk_word_classify(search->blocks->words, value, &word);
 	double bits;
 
 	if (err)
@@ -171,7 +171,7 @@ static struct hawk_error *judge_piece(void *context, const struct hawk_schema_pi
 struct hawk_error *hawk_schema_find_outliers(const struct hawk_schema_blocks *blocks,
 					     struct hawk_schema_group *group)
 {
-	uint64_t lowest = hawk_words_lowest(blocks->words);
+	uint64_t lowest = hawk_word_classes_lowest(blocks->words);
 	struct search search = {
 		.blocks = blocks,
 		.small = lowest <= UINT32_MAX ? lowest : UINT32_MAX + UINT64_C(1),

@@ -30,7 +30,7 @@ struct distinct {
 
 struct tally {
 	const struct hawk_schema_group *group;
-	struct hawk_words *classes;
+	struct hawk_word_classes *classes;
 	struct hawk_schema_word *words; /**< of the group; owned */
 	struct distinct *distinct;      /**< likewise */
 	bool in_text;
@@ -115,7 +115,7 @@ static struct hawk_error *count_piece(void *context, const struct hawk_schema_pi
 			break;
 		to = &tally->words[index];
 		memcpy(&value, piece->bytes + at, sizeof(value));
-		err = hawk_words_classify(tally->classes, value, &word);
+		err = hawk_word_classify(tally->classes, value, &word);
 		if (err)
 			return err;
 		to->count++;

@@ -28,7 +28,7 @@ struct memo {
 	struct hawk_word class;
 };
 
-struct hawk_words {
+struct hawk_word_classes {
 	const struct hawk_heap *heap;
 	const struct hawk_vtable_oracle *vtables;
 	const struct hawk_mapping *mappings;
@@ -79,11 +79,11 @@ const char *hawk_word_class_name(enum hawk_word_class class)
 	return class < HAWK_WORD_CLASSES ? names[class] : "other";
 }
 
-struct hawk_error *hawk_words_create(const struct hawk_heap *heap,
-				     const struct hawk_vtable_oracle *vtables,
-				     struct hawk_words **ret)
+struct hawk_error *hawk_word_classes_create(const struct hawk_heap *heap,
+					    const struct hawk_vtable_oracle *vtables,
+					    struct hawk_word_classes **ret)
 {
-	struct hawk_words *words = calloc(1, sizeof(*words));
+	struct hawk_word_classes *words = calloc(1, sizeof(*words));
 	size_t mappings;
 
 	if (!words)
@@ -101,7 +101,7 @@ struct hawk_error *hawk_words_create(const struct hawk_heap *heap,
 	return NULL;
 }
 
-void hawk_words_destroy(struct hawk_words *words)
+void hawk_word_classes_destroy(struct hawk_word_classes *words)
 {
 	if (words)
 		free(words->stacks);
@@ -122,7 +122,7 @@ size_t hawk_text_length(const uint8_t *bytes, size_t size)
 	return length == size || !bytes[length] ? length : 0;
 }
 
-static bool points_to_text(const struct hawk_words *words, uint64_t word)
+static bool points_to_text(const struct hawk_word_classes *words, uint64_t word)
 {
 	uint8_t bytes[TEXT_PROBE_BYTES];
 	size_t size = hawk_target_read_some(words->heap->target, word, bytes, sizeof(bytes));
@@ -130,13 +130,13 @@ static bool points_to_text(const struct hawk_words *words, uint64_t word)
 	return hawk_text_length(bytes, size) >= TEXT_MIN;
 }
 
-static struct memo *memo_of(struct hawk_words *words, uint64_t word)
+static struct memo *memo_of(struct hawk_word_classes *words, uint64_t word)
 {
 	return &words->memo[word / 8 % MEMO];
 }
 
 /** Of a word that points to memory of a file. */
-static struct hawk_error *classify_module(struct hawk_words *words,
+static struct hawk_error *classify_module(struct hawk_word_classes *words,
 					  const struct hawk_mapping *mapping, uint64_t word,
 					  struct hawk_word *ret)
 {
@@ -160,7 +160,7 @@ static struct hawk_error *classify_module(struct hawk_words *words,
 }
 
 /** Words that are addresses of something; false: it is none. */
-static struct hawk_error *classify_pointer(struct hawk_words *words, uint64_t word,
+static struct hawk_error *classify_pointer(struct hawk_word_classes *words, uint64_t word,
 					   struct hawk_word *ret, bool *found)
 {
 	const struct hawk_heap *heap = words->heap;
@@ -242,8 +242,8 @@ static struct hawk_word classify_value(uint64_t word)
 	return (struct hawk_word){HAWK_WORD_OTHER, 0};
 }
 
-struct hawk_error *hawk_words_classify(struct hawk_words *words, uint64_t word,
-				       struct hawk_word *ret)
+struct hawk_error *hawk_word_classify(struct hawk_word_classes *words, uint64_t word,
+				      struct hawk_word *ret)
 {
 	struct hawk_error *err = NULL;
 	bool found = false;
@@ -265,7 +265,7 @@ struct hawk_error *hawk_words_classify(struct hawk_words *words, uint64_t word,
 	return err;
 }
 
-uint64_t hawk_words_lowest(const struct hawk_words *words)
+uint64_t hawk_word_classes_lowest(const struct hawk_word_classes *words)
 {
 	return words->lowest;
 }

@@ -53,20 +53,20 @@ enum hawk_word_family hawk_word_family_of(enum hawk_word_class class);
 /** Returns "null", "block" ..., for JSON documents. */
 const char *hawk_word_class_name(enum hawk_word_class class);
 
-struct hawk_words;
+struct hawk_word_classes;
 
 /** `vtables` may be NULL. Both must outlive the result. */
-struct hawk_error *hawk_words_create(const struct hawk_heap *heap,
-				     const struct hawk_vtable_oracle *vtables,
-				     struct hawk_words **ret);
+struct hawk_error *hawk_word_classes_create(const struct hawk_heap *heap,
+					    const struct hawk_vtable_oracle *vtables,
+					    struct hawk_word_classes **ret);
 /** Accepts NULL. */
-void hawk_words_destroy(struct hawk_words *words);
+void hawk_word_classes_destroy(struct hawk_word_classes *words);
 
-struct hawk_error *hawk_words_classify(struct hawk_words *words, uint64_t word,
-				       struct hawk_word *ret);
+struct hawk_error *hawk_word_classify(struct hawk_word_classes *words, uint64_t word,
+				      struct hawk_word *ret);
 
 /** Returns the lowest possible address; smaller words point nowhere. */
-uint64_t hawk_words_lowest(const struct hawk_words *words);
+uint64_t hawk_word_classes_lowest(const struct hawk_word_classes *words);
 
 /** Counts printable characters and white space at the head of `bytes`, up to a NUL or `size`; 0 if
  * another byte comes first. */

@@ -11,10 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct hawk_span {
-	uint64_t start;
-	uint64_t end;
-};
+#include "hawk/base/span.h"
 
 /** Ascending, disjoint, but for `undumped`, which is in any order. */
 struct hawk_spans {

@@ -3,7 +3,7 @@
  * @file
  * The view of memory that words are read from, and how it moves.
  */
-#include "graph_words.h"
+#include "hawk/target/words.h"
 
 #include <stdlib.h>
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The words of a target, range by range, in place where that is possible. Internal to graph/.
+ * Reads the words of a target range by range, in place where possible.
  */
-#ifndef HAWK_ANALYZER_GRAPH_GRAPH_WORDS_H
-#define HAWK_ANALYZER_GRAPH_GRAPH_WORDS_H
+#ifndef HAWK_ANALYZER_TARGET_WORDS_H
+#define HAWK_ANALYZER_TARGET_WORDS_H
 
 #include <string.h>
 
-#include "hawk/heap/block_index.h"
+#include "hawk/target/target.h"
 
 enum { HAWK_WORD_BYTES = 8 };
 
