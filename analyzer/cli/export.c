@@ -11,7 +11,7 @@
 
 struct format {
 	struct hawk_error *(*write)(const struct hawk_export *, struct hawk_output *);
-	const char *binary; /**< name of what is not for a terminal; NULL = text */
+	const char *binary; /**< what it is; NULL = text, which a terminal may show */
 	bool needs_blocks;  /**< and so cannot hold a difference */
 };
 

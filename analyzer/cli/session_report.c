@@ -121,7 +121,7 @@ struct hawk_error *hawk_check_site(struct hawk_settings *settings)
 
 	if (settings->count) {
 		if (!hawk_site_prefix_parse(settings->operands[0], &site.prefix))
-			return hawk_error_create(HAWK_ERROR_USAGE, "'%s' is no site",
+			return hawk_error_create(HAWK_ERROR_USAGE, "'%s' is not the id of a site",
 						 settings->operands[0]);
 		if (settings->site.given)
 			return hawk_error_create(HAWK_ERROR_USAGE, "a site, or --site: not both");

@@ -81,9 +81,9 @@ static struct hawk_error *answer(struct hawk_session *session)
 	if (hawk_target_snapshot(session->target))
 		return hawk_error_create(HAWK_ERROR_UNSUPPORTED, "%s is a snapshot already",
 					 session->source);
-	if (session->output->terminal)
-		return hawk_error_create(HAWK_ERROR_USAGE,
-					 "a snapshot is no text for a terminal: -o FILE");
+	err = hawk_output_refuse_terminal(session->output, "a snapshot");
+	if (err)
+		return err;
 	err = load(session);
 	if (!err)
 		err = hawk_symbols_keep_questions(session->symbols);

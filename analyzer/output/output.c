@@ -95,7 +95,7 @@ struct hawk_error *hawk_output_refuse_terminal(const struct hawk_output *output,
 	if (!output->terminal && !isatty(output->fd))
 		return NULL;
 	return hawk_error_create(HAWK_ERROR_USAGE,
-				 "%s is not for a terminal; -o FILE writes it to a file", what);
+				 "refusing to write %s to a terminal; use -o FILE", what);
 }
 
 static void write_all(struct hawk_output *output, const char *bytes, size_t size)

@@ -175,7 +175,7 @@ static void append_holder(const struct hawk_suspects_report *suspects,
 	}
 	append_sentence(text, part.text);
 	if (top->kind == HAWK_TREE_ROOT || top->kind == HAWK_TREE_SEVERAL)
-		hawk_text_printf(text, " of it hangs on %s%s",
+		hawk_text_printf(text, " of it is held by %s%s",
 				 suspects->found->roots.names[top->key],
 				 top->kind == HAWK_TREE_SEVERAL ? " and others" : "");
 	else if (top->kind == HAWK_TREE_SHARED)

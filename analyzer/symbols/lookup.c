@@ -192,8 +192,8 @@ static void say_nameless(struct hawk_symbols *symbols, struct hawk_symbol_file *
 	file->names_missing = true;
 	if (!file->nameless) {
 		hawk_text_printf(&text,
-				 "%s names only its exported functions: no debug file with "
-				 "build-id %s (--debug-dir, or a -dbg package)",
+				 "only exported functions of %s have names: no debug file with "
+				 "build-id %s was found (--debug-dir, or a -dbg package)",
 				 slash ? slash + 1 : file->path,
 				 hawk_symbols_build_id_text(file->binary->build_id,
 							    file->binary->build_id_bytes, id));

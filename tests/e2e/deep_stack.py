@@ -66,7 +66,7 @@ def check_repetition(arguments, period, of):
     hawk.expect("definitely lost             0 B" in done.stdout and
                 "Nothing was missing." in done.stdout, f"{what}: {done.stdout}")
     text = " ".join(text.split())
-    hawk.expect(re.search(r"hangs on (main|worker) thread, `begin_recursion`", text), f"{what}: {text}")
+    hawk.expect(re.search(r"is held by (main|worker) thread, `begin_recursion`", text), f"{what}: {text}")
     os.unlink(core)
 
 

@@ -244,7 +244,7 @@ def check_terminal():
     os.close(slave)
     os.close(master)
     hawk.expect_equal(done.returncode, hawk.EXIT_USAGE, "terminal")
-    hawk.expect("a pprof profile is not for a terminal; -o FILE" in done.stderr, done.stderr)
+    hawk.expect("refusing to write a pprof profile to a terminal; use -o FILE" in done.stderr, done.stderr)
 
 
 def check_hostile_names():

@@ -44,7 +44,7 @@ def check_holders():
                       (holder_world.CELLS * 32, holder_world.CELLS, ["make_hub"]), "cells")
     hawk.expect_equal(cell["retained_bytes"]["all_pointers"], holder_world.CELLS * 72, "retained")
     section = section_of(text_of(held))
-    hawk.expect("all of it hangs on `g_hub` in holders .bss, through make_hub and"
+    hawk.expect("all of it is held by `g_hub` in holders .bss, through make_hub and"
                 in " ".join(section.split()), section)
     hawk.expect_equal(section_of(text_of(held)), section, "the same again")
 
@@ -78,7 +78,7 @@ def check_growth():
                 "what to ask next")
     text = text_of(grown)
     hawk.expect_columns(text, "the screen")
-    for words in ("Lost: nothing leads to", "Still reachable: all of it hangs on `g_held`",
+    for words in ("Lost: nothing leads to", "Still reachable: all of it is held by `g_held`",
                   "too short for a rate"):
         hawk.expect(words in " ".join(section_of(text).split()), f"{words!r} in {text[-2000:]}")
     full = text_of("--full", grown)

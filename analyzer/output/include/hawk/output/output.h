@@ -73,7 +73,7 @@ static inline const char *hawk_output_name(const struct hawk_output *output)
 	return output->path ? output->path : "standard output";
 }
 
-/** Returns HAWK_ERROR_USAGE if the output ends on a terminal; "WHAT is not for a terminal ...". */
+/** Returns HAWK_ERROR_USAGE if the output ends on a terminal; `what`: "a snapshot". */
 struct hawk_error *hawk_output_refuse_terminal(const struct hawk_output *output, const char *what);
 
 /*

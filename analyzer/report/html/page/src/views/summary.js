@@ -170,7 +170,7 @@ function held(suspect) {
   if (!holder) return "";
   const root = holder.root?.name ?? holder.root;
   if (!root) return "";
-  return `${share(holder.bytes, suspect.inuse_bytes)} of it hangs on ${show(typeof root === "string" ? root : "", 80)}.`;
+  return `${share(holder.bytes, suspect.inuse_bytes)} of it is held by ${show(typeof root === "string" ? root : "", 80)}.`;
 }
 
 async function suspects(report) {
