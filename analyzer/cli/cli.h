@@ -226,8 +226,11 @@ extern const struct hawk_option hawk_pointer_options[];
 
 const struct hawk_verb *hawk_verb_find(const char *name);
 
-/** Whether fewer than `*best` insertions, deletions and replacements, and fewer than it has
- * characters, make `other` into `name`; then `*best` is their number. */
+/**
+ * Returns true if `other` may be what `name` was meant to be, and is nearer than `*best` letters
+ * (UINT_MAX at first), which it updates. At most two letters, and half of the word, may be put in
+ * or left out.
+ */
 bool hawk_is_nearer(const char *name, const char *other, unsigned *best);
 
 /** The verb whose name is nearest to `name`, or NULL if none is near. */

@@ -92,7 +92,7 @@ int hawk_help_verb(const struct hawk_verb *verb)
 
 int hawk_help_all(void)
 {
-	printf("Usage: hawk-core VERB [options] ...\n       hawk-core CORE [options of analyze]\n\n"
+	printf("Usage: hawk-core VERB [options] ...\n       hawk-core [options of analyze] CORE\n\n"
 	       "From a crash to the answer: who owned the memory, by allocation stack.\n\n");
 	for (const struct hawk_verb *const *verb = hawk_verbs; *verb; verb++)
 		printf("  %-12s %s\n", (*verb)->name, (*verb)->summary);

@@ -50,32 +50,53 @@ static int complain_unknown_verb(const char *name)
 {
 	const struct hawk_verb *nearest = hawk_verb_nearest(name);
 
-	if (name[0] == '-')
-		hawk_complain("%s: the command comes first; hawk-core help lists them", name);
-	else if (nearest)
+	if (nearest)
 		hawk_complain("unknown command '%s' (did you mean %s?)", name, nearest->name);
 	else
-		hawk_complain(
-			"unknown command '%s', and no file of that name; hawk-core help lists the "
-			"commands",
-			name);
+		hawk_complain("there is no file '%s', and no command of that name; hawk-core help "
+			      "lists the commands",
+			      name);
 	return HAWK_EXIT_USAGE;
+}
+
+static int run_settings(const struct hawk_verb *verb, struct hawk_settings *settings)
+{
+	if (settings->help)
+		return hawk_help_verb(verb);
+	return verb->answer ? hawk_verb_ask(verb, settings) : verb->run(settings);
 }
 
 /** Reads argv[1..] for `verb`, and has it answer. */
 static int run_verb(const struct hawk_verb *verb, int argc, char **argv)
 {
 	struct hawk_settings settings = {0};
-	int code;
+	int code = HAWK_EXIT_USAGE;
 
-	if (!hawk_options_read(verb, argc, argv, &settings))
-		code = HAWK_EXIT_USAGE;
-	else if (settings.help)
-		code = hawk_help_verb(verb);
-	else
-		code = verb->answer ? hawk_verb_ask(verb, &settings) : verb->run(&settings);
+	if (hawk_options_read(verb, argc, argv, &settings))
+		code = run_settings(verb, &settings);
 	hawk_text_deinit(&settings.tracer_options);
 	return code;
+}
+
+static bool is_input(const char *word)
+{
+	return !strcmp(word, "-") || access(word, F_OK) == 0;
+}
+
+/** "hawk-core -n 1 CORE": options of analyze before anything else. */
+static int run_options(int argc, char **argv)
+{
+	struct hawk_settings settings = {0};
+	const char *word;
+
+	if (!hawk_options_read(&hawk_verb_analyze, argc, argv, &settings))
+		return HAWK_EXIT_USAGE;
+	word = settings.count ? settings.operands[0] : NULL;
+	if (word && !is_input(word) && hawk_verb_find(word)) {
+		hawk_complain("%s: the command comes first, then its options", word);
+		return HAWK_EXIT_USAGE;
+	}
+	return run_settings(&hawk_verb_analyze, &settings);
 }
 
 int main(int argc, char **argv)
@@ -95,8 +116,10 @@ int main(int argc, char **argv)
 	verb = hawk_verb_find(argv[1]);
 	if (verb)
 		return run_verb(verb, argc - 1, argv + 1);
+	if (argv[1][0] == '-' && argv[1][1])
+		return run_options(argc, argv);
 	/* "hawk-core CORE": what nearly everybody asks first. */
-	if (argv[1][0] != '-' && access(argv[1], F_OK) == 0)
+	if (is_input(argv[1]))
 		return run_verb(&hawk_verb_analyze, argc, argv);
 	return complain_unknown_verb(argv[1]);
 }

@@ -4,13 +4,14 @@
  * Command lines read by a verb's option tables, with getopt_long().
  */
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
 
-enum { OPTIONS_MAX = 48, LONG_ONLY = 256, NEAR = 2 };
+enum { OPTIONS_MAX = 48, LONG_ONLY = 256 };
 
 /** The tables of a verb laid out for getopt_long(). */
 struct layout {
@@ -174,7 +175,7 @@ static const struct hawk_option *nearest_option(const struct layout *layout, con
 						unsigned *starts)
 {
 	const struct hawk_option *nearest = NULL;
-	unsigned best = NEAR + 1;
+	unsigned best = UINT_MAX;
 
 	*starts = 0;
 	for (size_t i = 0; i < layout->count; i++) {

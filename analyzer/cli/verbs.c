@@ -3,6 +3,7 @@
  * @file
  * The list of verbs, and the options that several verbs share.
  */
+#include <limits.h>
 #include <string.h>
 
 #include "cli.h"
@@ -95,20 +96,24 @@ const struct hawk_verb *hawk_verb_find(const char *name)
 	return NULL;
 }
 
-enum { NAME_MAX_BYTES = 32, NEAR = 3 };
+enum {
+	NAME_MAX_BYTES = 32,
+	LETTERS_MAX = 2, /**< put in or left out; one letter for another counts as both */
+};
 
 static unsigned minimum(unsigned a, unsigned b)
 {
 	return a < b ? a : b;
 }
 
+/** Letters to remove from `a` and to insert to get `b`. */
 static unsigned edit_distance(const char *a, const char *b)
 {
 	unsigned row[NAME_MAX_BYTES + 1];
 	size_t length = strlen(b);
 
 	if (length > NAME_MAX_BYTES || strlen(a) > NAME_MAX_BYTES)
-		return NAME_MAX_BYTES;
+		return UINT_MAX;
 	for (unsigned j = 0; j <= length; j++)
 		row[j] = j;
 	for (unsigned i = 1; a[i - 1]; i++) {
@@ -116,10 +121,10 @@ static unsigned edit_distance(const char *a, const char *b)
 
 		row[0] = i;
 		for (size_t j = 1; j <= length; j++) {
-			unsigned replaced = diagonal + (a[i - 1] != b[j - 1]);
+			unsigned above = row[j];
 
-			diagonal = row[j];
-			row[j] = minimum(replaced, minimum(row[j], row[j - 1]) + 1);
+			row[j] = a[i - 1] == b[j - 1] ? diagonal : minimum(above, row[j - 1]) + 1;
+			diagonal = above;
 		}
 	}
 	return row[length];
@@ -129,7 +134,7 @@ bool hawk_is_nearer(const char *name, const char *other, unsigned *best)
 {
 	unsigned distance = edit_distance(name, other);
 
-	if (distance >= *best || distance >= strlen(other))
+	if (distance >= *best || distance > LETTERS_MAX || distance > (strlen(name) + 1) / 2)
 		return false;
 	*best = distance;
 	return true;
@@ -138,7 +143,7 @@ bool hawk_is_nearer(const char *name, const char *other, unsigned *best)
 const struct hawk_verb *hawk_verb_nearest(const char *name)
 {
 	const struct hawk_verb *nearest = NULL;
-	unsigned best = NEAR + 1;
+	unsigned best = UINT_MAX;
 
 	for (const struct hawk_verb *const *verb = hawk_verbs; *verb; verb++)
 		if (hawk_is_nearer(name, (*verb)->name, &best))

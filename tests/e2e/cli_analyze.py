@@ -52,7 +52,10 @@ def check_core_alone():
     for options in ([], ["--top", "1", "--no-suspects"]):
         debug = [f"--debug-dir={hawk.debug_directory}"] if hawk.debug_directory else []
         done = hawk.run([hawk.CORE, core, *debug, *options])
-        hawk.expect_equal((done.returncode, done.stdout, done.stderr), (0, text_of(*options, core), ""), f"CORE {options}")
+        wanted = (0, text_of(*options, core), "")
+        hawk.expect_equal((done.returncode, done.stdout, done.stderr), wanted, f"CORE {options}")
+        done = hawk.run([hawk.CORE, *options, *debug, core])
+        hawk.expect_equal((done.returncode, done.stdout, done.stderr), wanted, f"{options} CORE")
 
 
 def check_counts():

@@ -94,7 +94,10 @@ def check_usage_errors():
             (["anlyze"], "analyze"),
             (["bocks"], "blocks"),
             (["frobnicate"], "help"),
-            (["--json"], "command"),
+            (["lekas"], "(did you mean leaks?)"),
+            (["--json"], "analyze needs one core file"),
+            (["--json", "leaks", core], "leaks: the command comes first"),
+            (["-n", "1", "leaks", core], "leaks: the command comes first"),
             (["analyze"], "core"),
             (["analyze", core, core], "core"),
             (["analyze", "--pid", "1", core], "core"),
@@ -141,6 +144,24 @@ def check_usage_errors():
         hawk.expect(word in done.stderr, f"{what}: no {word!r} in {done.stderr!r}")
 
 
+def check_missing_files():
+    """A file that is not there is no mistyped command; suggestions are near."""
+    for word in ("core", "top", "dump", "core.78", "/no/core"):
+        done = tool(word, cwd=folder)
+        hawk.expect_equal((done.returncode, done.stderr),
+                          (hawk.EXIT_USAGE, f"hawk-core: there is no file '{word}', and no command of that name; "
+                           "hawk-core help lists the commands\n"), word)
+    for option in ("--bogus", "--zzz"):
+        done = tool("analyze", option, "core")
+        hawk.expect_equal(done.stderr, f"hawk-core: unknown option {option}; see hawk-core help analyze\n", option)
+
+
+def check_plain_words():
+    """What messages said in riddles."""
+    done = tool("merge-paths", "no-core", "xyz")
+    hawk.expect_equal(done.stderr, "hawk-core: 'xyz' is not the id of a site\n", "a site")
+
+
 def check_abbreviations_and_bundles():
     """getopt's habits: --js for --json, -jn2, options behind operands."""
     missing = os.path.join(folder, "no-such-core")
@@ -157,5 +178,7 @@ check_manual_pages()
 if shutil.which("bash"):
     check_completion()
 check_usage_errors()
+check_missing_files()
+check_plain_words()
 check_abbreviations_and_bundles()
 hawk.finish()

@@ -4,6 +4,7 @@
  * hawk-core run: becomes the program, with the tracer preloaded and cores switched on.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,6 @@
 #include "cli.h"
 #include "hawk_option_names.h"
 #include "checks.h"
-
-enum { NEAR = 2 };
 
 static const char library[] = "libhawk_tracer.so";
 
@@ -117,7 +116,7 @@ static void print_warnings(struct hawk_text *warnings)
 static bool knows_option(const char *name, struct hawk_text *all, const char **nearest)
 {
 	static const char *const names[] = {HAWK_OPTION_NAMES};
-	unsigned best = NEAR + 1;
+	unsigned best = UINT_MAX;
 
 	*nearest = NULL;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
