@@ -396,7 +396,7 @@ TEST(a_terminal_is_refused)
 	if (terminal < 0)
 		skip();
 	hawk_output_init(&output, terminal);
-	check_fails(hawk_output_refuse_terminal(&output, "gzip"), HAWK_ERROR_USAGE, "gzip is not");
+	check_fails(hawk_output_refuse_terminal(&output, "gzip"), HAWK_ERROR_USAGE, "refusing to write gzip");
 	close(terminal);
 	begin();
 	check(hawk_output_refuse_terminal(&output, "gzip"));
