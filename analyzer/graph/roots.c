@@ -124,18 +124,16 @@ static struct hawk_error *add_registers(const struct hawk_target *target,
 	return NULL;
 }
 
-/* The thread control block points to the vector of thread-local storage behind the vector's first
- * entry, which is its length (glibc, dl-tls.c): that is how it is held. */
+/* A thread points to its vector of thread-local storage behind the vector's first entry: that is
+ * how it is held. */
 static uint32_t strengthen(const struct hawk_target *target, const struct hawk_block_index *index,
 			   const struct hawk_root_range *range, uint64_t address, uint32_t edge)
 {
-	enum { VECTOR_WORD = 8, VECTOR_ENTRY = 16 };
 	uint64_t value;
 
-	if (!(edge & HAWK_ROOT_INTERIOR) || !range->descriptor ||
-	    address != range->descriptor + VECTOR_WORD ||
+	if (!(edge & HAWK_ROOT_INTERIOR) || address != range->vector.address ||
 	    hawk_target_read_some(target, address, &value, sizeof(value)) != sizeof(value) ||
-	    value - hawk_block_start(index, edge >> 1) != VECTOR_ENTRY)
+	    value - hawk_block_start(index, edge >> 1) != range->vector.entry)
 		return edge;
 	return edge & ~(uint32_t)HAWK_ROOT_INTERIOR;
 }

@@ -135,7 +135,7 @@ static struct hawk_error *make_disjoint(struct hawk_root_ranges *ranges)
 	return err;
 }
 
-/* glibc's own pointers to free memory, in its data. */
+/* Pointers of the C library to free memory, in its data. */
 static struct hawk_error *add_bins(const struct hawk_roots_finder *finder)
 {
 	size_t count;
@@ -150,7 +150,7 @@ static struct hawk_error *add_bins(const struct hawk_roots_finder *finder)
 		if (!(mappings[i].flags & HAWK_MAPPING_WRITE) ||
 		    !hawk_target_module_at(finder->target, mappings[i].start))
 			continue;
-		while (!err && hawk_roots_bins_next(&words, bins.end, mappings[i].end, &bins))
+		while (!err && hawk_bins_next(&words, bins.end, mappings[i].end, &bins))
 			err = hawk_roots_claim_nobodys(finder, bins.start, bins.end);
 	}
 	if (!err && words.failed)
@@ -176,16 +176,17 @@ static struct hawk_error *add_ended_stacks(const struct hawk_roots_finder *finde
 			continue;
 		err = hawk_roots_claim_nobodys(finder, stack->start, stack->descriptor);
 		if (!err)
-			err = hawk_roots_add_range(finder->ranges,
-						   (struct hawk_root_range){
-							   .start = stack->descriptor,
-							   .end = stack->end < mapping->end
-									  ? stack->end
-									  : mapping->end,
-							   .kind = HAWK_ROOT_OTHER,
-							   .owner = (uint32_t)(mapping - mappings),
-							   .descriptor = stack->descriptor,
-						   });
+			err = hawk_roots_add_range(
+				finder->ranges,
+				(struct hawk_root_range){
+					.start = stack->descriptor,
+					.end = stack->end < mapping->end ? stack->end
+									 : mapping->end,
+					.kind = HAWK_ROOT_OTHER,
+					.owner = (uint32_t)(mapping - mappings),
+					.vector = hawk_tls_vector_of(finder->stacks.layout,
+								     stack->descriptor),
+				});
 	}
 	return err;
 }
@@ -332,12 +333,12 @@ struct hawk_error *hawk_root_ranges_find(const struct hawk_target *target,
 		.index = index,
 		.regions = regions,
 		.ranges = ret,
-		.tls_bytes = hawk_roots_static_tls_bytes(target),
 		.unwritten_known = hawk_roots_knows_unwritten(target, regions),
 	};
 	struct hawk_error *err = hawk_stacks_find(target, &finder.stacks);
 
 	ret->stacks_incomplete = finder.stacks.incomplete;
+	finder.tls_bytes = hawk_tls_static_bytes(target, finder.stacks.layout);
 	if (!err)
 		err = add_claims(&finder);
 	if (!err)

@@ -2,13 +2,17 @@
 /**
  * @file
  * Which ranges of memory hold roots, and whose they are; each byte at most once. Claims of threads,
- * of glibc and of the tracer come first, then what they leave of mappings. Internal to graph/.
+ * of the C library and of the tracer come first, then what they leave of mappings. Internal to
+ * graph/.
  */
 #ifndef HAWK_ANALYZER_GRAPH_ROOTS_RANGES_H
 #define HAWK_ANALYZER_GRAPH_ROOTS_RANGES_H
 
 #include "hawk/target/words.h"
 #include "hawk/graph/roots.h"
+#include "hawk/libc/bins.h"
+#include "hawk/libc/stacks.h"
+#include "hawk/libc/tls.h"
 
 enum { HAWK_ROOTS_PAGE_BYTES = 4096 };
 
@@ -17,9 +21,9 @@ struct hawk_root_range {
 	uint64_t end;
 	uint32_t kind; /**< enum hawk_root_kind; HAWK_ROOT_KINDS = nobody's */
 	uint32_t owner;
-	uint64_t descriptor; /**< of a thread (glibc's struct pthread), if it is in the range; or 0
-			      */
-	bool in_block;       /**< the range itself is part of a block: a stack on the heap */
+	struct hawk_tls_vector
+		vector; /**< of a thread whose descriptor is in the range; or zeros */
+	bool in_block;  /**< the range itself is part of a block: a stack on the heap */
 };
 
 struct hawk_root_ranges {
@@ -38,48 +42,6 @@ struct hawk_error *hawk_root_ranges_find(const struct hawk_target *target,
 					 const struct hawk_block_index *index,
 					 const struct hawk_heap_regions *regions,
 					 struct hawk_root_ranges *ret);
-
-/* roots_stacks.c: stacks as glibc knows them. Their mappings do not tell: the kernel joins
- * neighbours, and from glibc 2.42 on (MADV_GUARD_INSTALL) guard pages no longer keep them apart. */
-
-/** The memory of one thread but the first, which the kernel gave its stack. */
-struct hawk_stack {
-	uint64_t start;      /**< with the guard, if it has one */
-	uint64_t descriptor; /**< struct pthread, also the thread pointer: frames and TLS are below
-			      */
-	uint64_t end;
-	uint64_t described; /**< where the descriptor says so: start, bytes, bytes of the guard */
-	bool ended; /**< its thread has: no frame on it, no thread-local variable is in use */
-};
-
-struct hawk_stacks {
-	struct hawk_stack *items; /**< sorted by start; of a damaged core they may overlap */
-	size_t count;
-	size_t capacity;
-	/** Threads have such stacks, but a descriptor does not say where, or glibc's lists cannot
-	 * be followed to their end: ended threads may have left others. */
-	bool incomplete;
-};
-
-/** `*ret` starts as zeros and is to be deinitialized, also after an error. */
-struct hawk_error *hawk_stacks_find(const struct hawk_target *target, struct hawk_stacks *ret);
-void hawk_stacks_deinit(struct hawk_stacks *stacks);
-
-/** The stack of the live thread with this thread pointer; NULL = not known. */
-const struct hawk_stack *hawk_stacks_of(const struct hawk_stacks *stacks, uint64_t descriptor);
-
-/** Where the first stack begins at or above `address`; UINT64_MAX = there is none. */
-uint64_t hawk_stacks_next(const struct hawk_stacks *stacks, uint64_t address);
-
-/* roots_bins.c: where glibc's malloc keeps its lists of free memory, pointers that look as if they
- * led into live blocks, and hold none. */
-
-/**
- * The first lists in [start, end): fast bins, top, last remainder and bins of one arena. False =
- * there are none, or `words->failed`.
- */
-bool hawk_roots_bins_next(struct hawk_words *words, uint64_t start, uint64_t end,
-			  struct hawk_span *ret);
 
 /** What the ranges are made from. */
 struct hawk_roots_finder {
@@ -106,13 +68,6 @@ struct hawk_error *hawk_roots_add_tls(const struct hawk_roots_finder *finder,
 /** roots_ranges.c: adds memory that holds no roots. */
 struct hawk_error *hawk_roots_claim_nobodys(const struct hawk_roots_finder *finder, uint64_t start,
 					    uint64_t end);
-
-/**
- * roots_threads.c: returns the bytes of static TLS below every thread pointer, as glibc's loader
- * lays it out: the blocks of all modules, and room for later ones. Somewhat too many if modules
- * that were loaded later have TLS. 0 = not known: the core does not hold the modules' headers.
- */
-uint64_t hawk_roots_static_tls_bytes(const struct hawk_target *target);
 
 /** roots_missing.c: whether anonymous memory that was not dumped was never written. */
 bool hawk_roots_knows_unwritten(const struct hawk_target *target,

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What belongs to a thread: the live part of its stack, and its thread-local storage, whose size is
- * that of PT_TLS of all modules, read from their headers in the target's memory.
+ * What belongs to a thread: the live part of its stack, and its thread-local storage.
  */
 #include "roots_ranges.h"
 
-#include <elf.h>
-#include <string.h>
-
 enum {
 	RED_ZONE_BYTES = 128, /* below the stack pointer: leaf functions use it (System V ABI) */
-	TLS_BELOW_BYTES =
-		64 << 10,       /* below the thread pointer (variant II) if nobody says how much */
-	TLS_ABOVE_BYTES = 2560, /* and struct pthread, 2304 bytes in glibc 2.36, above */
 	HANDLER_BYTES_MAX = 256 << 10, /* of frames on an alternate stack */
 	/* struct ucontext of the kernel, x86-64, in words. */
 	CONTEXT_LINK = 1,
@@ -24,58 +17,7 @@ enum {
 	CONTEXT_WORDS = 24,
 	CONTEXT_FLAGS_MAX = 7,
 	USER_CODE_SEGMENT = 0x33,
-	/* Of static TLS. glibc, dl-tls.c: TLS_STATIC_SURPLUS with its default tunables. */
-	SURPLUS_BYTES = 1664,
-	PROGRAM_HEADERS_MAX = 64,
-	TLS_BYTES_MAX = 16 << 20,
-	ALIGNMENT_MAX = 1 << 16,
-	THREAD_POINTER_ALIGNMENT = 64,
 };
-
-static uint64_t up(uint64_t bytes, uint64_t alignment)
-{
-	return (bytes + alignment - 1) / alignment * alignment;
-}
-
-/* Adds the block of one module; false = its headers are not there. */
-static bool add_module(const struct hawk_target *target, const struct hawk_module *module,
-		       uint64_t *bytes)
-{
-	Elf64_Phdr headers[PROGRAM_HEADERS_MAX];
-	Elf64_Ehdr header;
-	size_t count;
-
-	if (hawk_target_read_some(target, module->start, &header, sizeof(header)) !=
-		    sizeof(header) ||
-	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phoff > UINT16_MAX ||
-	    header.e_phentsize != sizeof(headers[0]) || header.e_phnum > PROGRAM_HEADERS_MAX)
-		return false;
-	count = hawk_target_read_some(target, module->start + header.e_phoff, headers,
-				      header.e_phnum * sizeof(headers[0])) /
-		sizeof(headers[0]);
-	for (size_t i = 0; i < count; i++) {
-		uint64_t alignment = headers[i].p_align ? headers[i].p_align : 1;
-
-		if (headers[i].p_type != PT_TLS || headers[i].p_memsz > TLS_BYTES_MAX ||
-		    alignment > ALIGNMENT_MAX)
-			continue;
-		*bytes = up(*bytes + headers[i].p_memsz, alignment);
-	}
-	return count == header.e_phnum;
-}
-
-uint64_t hawk_roots_static_tls_bytes(const struct hawk_target *target)
-{
-	size_t count;
-	const struct hawk_module *modules = hawk_target_modules(target, &count);
-	uint64_t bytes = 0;
-	bool any = false;
-
-	for (size_t i = 0; i < count && bytes < TLS_BYTES_MAX; i++)
-		if (!modules[i].vdso)
-			any |= add_module(target, &modules[i], &bytes);
-	return any ? up(bytes + SURPLUS_BYTES, THREAD_POINTER_ALIGNMENT) : 0;
-}
 
 /* Of a thread whose storage lies on top of its stack: never below the stack pointer. */
 static uint64_t tls_start(const struct hawk_roots_finder *finder, uint64_t sp, uint64_t tls)
@@ -212,14 +154,19 @@ struct hawk_error *hawk_roots_add_tls(const struct hawk_roots_finder *finder,
 	uint64_t sp = hawk_target_stack_start(finder->target, thread);
 	const struct hawk_mapping *mapping = hawk_target_mapping_at(finder->target, tls);
 	const struct hawk_stack *own = hawk_stacks_of(&finder->stacks, tls);
-	struct hawk_root_range range = {.kind = HAWK_ROOT_TLS, .owner = owner, .descriptor = tls};
+	struct hawk_root_range range = {
+		.kind = HAWK_ROOT_TLS,
+		.owner = owner,
+		.vector = hawk_tls_vector_of(finder->stacks.layout,
+					     hawk_stacks_descriptor(&finder->stacks, tls)),
+	};
+	struct hawk_span around = hawk_tls_around(tls, finder->tls_bytes);
 	uint64_t below;
 
 	if (!tls || !mapping)
 		return NULL;
-	below = finder->tls_bytes ? finder->tls_bytes : TLS_BELOW_BYTES;
-	range.start = tls - mapping->start > below ? tls - below : mapping->start;
-	range.end = mapping->end - tls > TLS_ABOVE_BYTES ? tls + TLS_ABOVE_BYTES : mapping->end;
+	range.start = around.start > mapping->start ? around.start : mapping->start;
+	range.end = around.end < mapping->end ? around.end : mapping->end;
 	if (own && own->end < range.end)
 		range.end = own->end;
 	below = block_end_below(finder, tls);

@@ -12,7 +12,8 @@
 #include <string.h>
 
 #include "hawk/base/cleanup.h"
-#include "hawk/graph/descriptors.h"
+#include "hawk/libc/chunk.h"
+#include "hawk/libc/stacks.h"
 #include "hawk/target/extent.h"
 
 enum {
@@ -25,12 +26,7 @@ enum {
 	LINK_BYTES = 40,  /* what is public of struct link_map */
 	LINK_NAME = 8,
 	LINK_NEXT = 24,
-	CHUNK_BYTES = 16, /* glibc's, in front of what malloc() returns */
-	CHUNK_MAPPED = 2, /* in its size: it has a mapping of its own */
-	ARENA_SIZE = 16,  /* struct heap_info */
 };
-
-static const uint64_t ARENA_BYTES = UINT64_C(64) << 20;
 
 static bool read_exactly(const struct hawk_redactor *redactor, uint64_t address, void *to,
 			 size_t bytes)
@@ -167,7 +163,7 @@ static struct hawk_error *add_descriptors(struct hawk_redactor *redactor)
 {
 	CLEANUP(free_ptr) struct hawk_span *spans = NULL;
 	size_t count = 0;
-	struct hawk_error *err = hawk_descriptor_numbers_find(redactor->target, &spans, &count);
+	struct hawk_error *err = hawk_stacks_numbers(redactor->target, &spans, &count);
 
 	for (size_t i = 0; !err && i < count; i++)
 		err = hawk_redactor_add_span(redactor, spans[i].start, spans[i].end);
@@ -177,8 +173,10 @@ static struct hawk_error *add_descriptors(struct hawk_redactor *redactor)
 /* The sizes by which hawk_heap_source.extent knows where the block's heap begins and ends. */
 static struct hawk_error *add_part(struct hawk_redactor *redactor, uint64_t start)
 {
-	uint64_t word, chunk, size, log2;
-	struct hawk_error *err;
+	struct hawk_span numbers[HAWK_CHUNK_NUMBERS];
+	uint64_t word, log2;
+	struct hawk_error *err = NULL;
+	size_t count;
 
 	if (!read_exactly(redactor, start - HAWK_HEADER_BYTES, &word, sizeof(word)))
 		return NULL;
@@ -186,16 +184,10 @@ static struct hawk_error *add_part(struct hawk_redactor *redactor, uint64_t star
 	if (log2 == 4 + HAWK_OFFSET_LARGE &&
 	    !read_exactly(redactor, start - HAWK_HEADER_BYTES - sizeof(log2), &log2, sizeof(log2)))
 		return NULL;
-	chunk = start - (UINT64_C(1) << log2 % 64) - CHUNK_BYTES;
-	if (!read_exactly(redactor, chunk + sizeof(size), &size, sizeof(size)))
-		return NULL;
-	if (size & CHUNK_MAPPED)
-		return add_bytes(redactor, chunk, CHUNK_BYTES);
-	/* The first word belongs to the block before. */
-	err = add_bytes(redactor, chunk + sizeof(size), sizeof(size));
-	if (err)
-		return err;
-	return add_bytes(redactor, (chunk & -ARENA_BYTES) + ARENA_SIZE, sizeof(uint64_t));
+	count = hawk_chunk_numbers(redactor->target, start - (UINT64_C(1) << log2 % 64), numbers);
+	for (size_t i = 0; !err && i < count; i++)
+		err = hawk_redactor_add_span(redactor, numbers[i].start, numbers[i].end);
+	return err;
 }
 
 /* Only the first block of a heap is asked. */

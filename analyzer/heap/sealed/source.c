@@ -6,7 +6,8 @@
 #include "hawk/heap/heap.h"
 
 #include "hawk/base/progress.h"
-#include "part.h"
+#include "hawk/libc/chunk.h"
+#include "scan.h"
 #include "sweep.h"
 
 #include <stdlib.h>
@@ -153,11 +154,26 @@ static enum hawk_block_state at(const struct hawk_heap *heap, uint64_t address,
 	return hawk_block_at(heap->target, &plan, address, ret);
 }
 
+/* Below the header: padding, then what the allocator writes in front of its blocks. */
+static bool extent(const struct hawk_target *target, const struct hawk_block *block,
+		   struct hawk_span *ret)
+{
+	struct hawk_block sealed = {.start = block->start};
+	uint64_t word;
+
+	if (hawk_target_read_some(target, block->start - HAWK_HEADER_BYTES, &word, sizeof(word)) !=
+	    sizeof(word))
+		return false;
+	sealed.offset_code = (uint8_t)hawk_header_offset_code(word);
+	return hawk_chunk_heap(target, block->start - hawk_scan_offset_bytes(target, &sealed),
+			       block->start + block->size, ret);
+}
+
 const struct hawk_heap_source hawk_heap_sealed = {
 	.name = "sweep",
 	.has_headers = true,
 	.find = find,
 	.walk = walk,
 	.at = at,
-	.extent = hawk_heap_part,
+	.extent = extent,
 };

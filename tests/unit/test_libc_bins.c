@@ -4,7 +4,7 @@
  * glibc's lists of free memory, found by their shape.
  */
 #include "test.h"
-#include "graph/roots_ranges.h"
+#include "hawk/libc/bins.h"
 #include "synthetic_world.h"
 
 enum { BINS = 127, BEFORE = 12, DATA_WORDS = 1024, FIRST = 101 };
@@ -31,12 +31,12 @@ static bool find(struct world *world)
 	synthetic_core_add_memory(world->core, DATA, data, DATA_WORDS * sizeof(data[0]));
 	world_open(world);
 	hawk_words_init(&words, world->target);
-	found = hawk_roots_bins_next(&words, DATA, DATA + DATA_WORDS * sizeof(data[0]), &span);
+	found = hawk_bins_next(&words, DATA, DATA + DATA_WORDS * sizeof(data[0]), &span);
 	if (found) {
 		struct hawk_span more;
 
-		assert_false(hawk_roots_bins_next(&words, span.end,
-						  DATA + DATA_WORDS * sizeof(data[0]), &more));
+		assert_false(hawk_bins_next(&words, span.end, DATA + DATA_WORDS * sizeof(data[0]),
+					    &more));
 	}
 	hawk_words_deinit(&words);
 	return found;

@@ -11,13 +11,14 @@
  * block before it while that one is in use. So all these pointers lead to the last word of the
  * block that lies before free memory, were it lost or not.
  */
-#include "roots_ranges.h"
+#include "hawk/libc/bins.h"
+
+#include <string.h>
+
+#include "hawk/libc/version.h"
 
 enum {
-	WORDS_BEFORE = 12,
-	WORDS_BEFORE_2_43 = 2,
 	BINS = 127,
-	BINS_OFFSET_2_43 = 24,        /* in an arena */
 	NEXT_OFFSET = 16 * BINS + 16, /* from the first bin on: behind 16 bytes of bits */
 	ARENAS_MAX = 1 << 13,         /* eight for each processor */
 	LINKS_OFFSET = 16,            /* of a chunk's links in the chunk */
@@ -70,14 +71,15 @@ static bool ends_bins(const struct hawk_target *target, uint64_t from, uint64_t 
 	return empty >= EMPTY_MIN && strange <= STRANGE_MAX;
 }
 
-/* Whether the ring of arenas leads back to the one with `bins` where 2.43 has its start. */
-static bool has_no_fast_bins(const struct hawk_target *target, uint64_t bins)
+/* Returns true if the ring of arenas leads back to the one with `bins`, by this layout. */
+static bool closes_ring(const struct hawk_target *target, const struct hawk_malloc_layout *layout,
+			uint64_t bins)
 {
-	uint64_t start = bins - BINS_OFFSET_2_43;
+	uint64_t start = bins - layout->bins;
 	uint64_t arena = start;
 
 	for (unsigned i = 0; i < ARENAS_MAX; i++) {
-		uint64_t at = arena + BINS_OFFSET_2_43 + NEXT_OFFSET;
+		uint64_t at = arena + layout->bins + NEXT_OFFSET;
 
 		if (hawk_target_read_some(target, at, &arena, sizeof(arena)) != sizeof(arena))
 			return false;
@@ -87,8 +89,18 @@ static bool has_no_fast_bins(const struct hawk_target *target, uint64_t bins)
 	return false;
 }
 
-bool hawk_roots_bins_next(struct hawk_words *words, uint64_t start, uint64_t end,
-			  struct hawk_span *ret)
+/* Bytes of lists in front of `bins`. */
+static uint64_t lists_before(const struct hawk_target *target, uint64_t bins)
+{
+	size_t row = 0;
+
+	while (row + 1 < HAWK_LIBC_VERSIONS &&
+	       !closes_ring(target, &hawk_libc_versions[row].malloc, bins))
+		row++;
+	return hawk_libc_versions[row].malloc.lists;
+}
+
+bool hawk_bins_next(struct hawk_words *words, uint64_t start, uint64_t end, struct hawk_span *ret)
 {
 	struct hawk_word_range range;
 
@@ -104,10 +116,7 @@ bool hawk_roots_bins_next(struct hawk_words *words, uint64_t start, uint64_t end
 				continue;
 			ret->end = address + sizeof(struct bin);
 			ret->start = ret->end - BINS * sizeof(struct bin);
-			ret->start -=
-				(has_no_fast_bins(words->target, ret->start) ? WORDS_BEFORE_2_43
-									     : WORDS_BEFORE) *
-				HAWK_WORD_BYTES;
+			ret->start -= lists_before(words->target, ret->start);
 			return true;
 		}
 	}

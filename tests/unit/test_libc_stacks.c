@@ -4,7 +4,7 @@
  * Stacks of live and of ended threads, in one mapping, by glibc's descriptors and rings.
  */
 #include "test.h"
-#include "graph/roots_ranges.h"
+#include "hawk/libc/stacks.h"
 #include "synthetic_heap.h"
 #include "synthetic_world.h"
 

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * A thread's descriptor lies at the end of its memory and says where that is, and how large it and
+ * its guard are. These words follow each other in all versions; their place is searched for.
+ *
+ *     block: | guard | stack ... | static TLS | descriptor: self .. self .. ring, tid .. block,
+ *     size, guard |
+ *
+ * The kernel clears the thread id when the thread ends, and who joins it makes it -1.
+ */
+#include "descriptor.h"
+
+#include <string.h>
+
+enum {
+	WORD = sizeof(uint64_t),
+	PAGE_BYTES = 4096,
+	DESCRIPTOR_BYTES_MAX = 4096,
+	ABOVE_MAX = 128 << 10, /* from a descriptor to its block's end: itself, and alignment */
+};
+
+bool hawk_is_descriptor(const struct hawk_descriptors *descriptors, uint64_t address)
+{
+	uint64_t first, self;
+
+	return address && address % descriptors->layout->alignment == 0 &&
+	       hawk_target_read_some(descriptors->target, address, &first, WORD) == WORD &&
+	       first == address &&
+	       hawk_target_read_some(descriptors->target, address + descriptors->layout->self,
+				     &self, WORD) == WORD &&
+	       self == address;
+}
+
+uint64_t hawk_descriptor_of(const struct hawk_descriptors *descriptors,
+			    const struct hawk_thread *thread)
+{
+	uint64_t address = thread->registers[HAWK_FS_BASE] - descriptors->layout->below;
+
+	return hawk_is_descriptor(descriptors, address) ? address : 0;
+}
+
+const struct hawk_thread_layout *hawk_descriptor_layout(const struct hawk_target *target)
+{
+	struct hawk_descriptors descriptors = {.target = target};
+	size_t count;
+	const struct hawk_thread *threads = hawk_target_threads(target, &count);
+
+	for (size_t row = 0; row < HAWK_LIBC_VERSIONS; row++) {
+		if (descriptors.layout == hawk_libc_versions[row].threads)
+			continue;
+		descriptors.layout = hawk_libc_versions[row].threads;
+		for (size_t i = 0; i < count; i++)
+			if (hawk_descriptor_of(&descriptors, &threads[i]))
+				return descriptors.layout;
+	}
+	return NULL;
+}
+
+static uint64_t word_at(const uint8_t *bytes, size_t offset)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes + offset, sizeof(word));
+	return word;
+}
+
+bool hawk_descriptor_read(const struct hawk_descriptors *descriptors, uint64_t descriptor,
+			  struct hawk_stack *ret)
+{
+	const struct hawk_thread_layout *layout = descriptors->layout;
+	uint8_t bytes[DESCRIPTOR_BYTES_MAX];
+	size_t size = layout->bytes < sizeof(bytes) ? layout->bytes : sizeof(bytes);
+
+	size = hawk_target_read_some(descriptors->target, descriptor, bytes, size);
+	if (size < layout->block)
+		return false;
+	ret->descriptor = descriptor;
+	ret->ended = (int32_t)word_at(bytes, layout->tid) <= 0;
+	for (size_t i = layout->block; i + layout->guard + WORD <= size; i += WORD) {
+		uint64_t start = word_at(bytes, i);
+		uint64_t above = start + word_at(bytes, i + WORD) - descriptor;
+		uint64_t guard = word_at(bytes, i + layout->guard);
+
+		if (!start || start >= descriptor || above > ABOVE_MAX || !above ||
+		    guard % PAGE_BYTES || guard >= descriptor - start)
+			continue;
+		ret->described = descriptor + i;
+		ret->start = start;
+		ret->end = descriptor + above;
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Static thread-local storage, which lies around the thread pointer, and the vector (DTV) that
+ * holds the storage of modules loaded later.
+ */
+#ifndef HAWK_ANALYZER_LIBC_TLS_H
+#define HAWK_ANALYZER_LIBC_TLS_H
+
+#include "hawk/base/span.h"
+#include "hawk/libc/version.h"
+#include "hawk/target/target.h"
+
+/* `layout` is that of the target's descriptors; NULL = none was found. */
+
+/**
+ * Returns the bytes of static TLS below every thread pointer, as the loader lays it out: the blocks
+ * of all modules, and room for later ones. Somewhat too many if modules that were loaded later have
+ * TLS. 0 = not known: the core does not hold the modules' headers.
+ */
+uint64_t hawk_tls_static_bytes(const struct hawk_target *target,
+			       const struct hawk_thread_layout *layout);
+
+/** Returns the static TLS and the descriptor around a thread pointer. `static_bytes` as above; if
+ * that is 0, as much as there may be. */
+struct hawk_span hawk_tls_around(uint64_t thread_pointer, uint64_t static_bytes);
+
+/** Where a thread holds its vector of thread-local storage. */
+struct hawk_tls_vector {
+	uint64_t address; /**< of the word that points into the vector; 0 = not known */
+	uint32_t entry;   /**< bytes of the vector in front of where that word points */
+};
+
+/** Returns the vector of the thread whose descriptor lies at `descriptor`. */
+struct hawk_tls_vector hawk_tls_vector_of(const struct hawk_thread_layout *layout,
+					  uint64_t descriptor);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The size of static TLS is that of PT_TLS of all modules, read from their headers in the target's
+ * memory.
+ *
+ *     | ... block of module 2 | block of module 1 | thread pointer: descriptor: .. vector .. |
+ */
+#include "hawk/libc/tls.h"
+
+#include <elf.h>
+#include <string.h>
+
+enum {
+	BELOW_BYTES = 64 << 10, /* below the thread pointer (variant II) if nobody says how much */
+	ABOVE_BYTES = 2560,     /* the descriptor, 2304 bytes in glibc 2.36 */
+	PROGRAM_HEADERS_MAX = 64,
+	TLS_BYTES_MAX = 16 << 20,
+	ALIGNMENT_MAX = 1 << 16,
+	THREAD_POINTER_ALIGNMENT = 64,
+};
+
+/* Without a layout: the last row stands for what is not known. */
+static const struct hawk_thread_layout *known(const struct hawk_thread_layout *layout)
+{
+	return layout ? layout : hawk_libc_versions[HAWK_LIBC_VERSIONS - 1].threads;
+}
+
+static uint64_t up(uint64_t bytes, uint64_t alignment)
+{
+	return (bytes + alignment - 1) / alignment * alignment;
+}
+
+/* Adds the block of one module. Returns false if its headers are not there. */
+static bool add_module(const struct hawk_target *target, const struct hawk_module *module,
+		       uint64_t *bytes)
+{
+	Elf64_Phdr headers[PROGRAM_HEADERS_MAX];
+	Elf64_Ehdr header;
+	size_t count;
+
+	if (hawk_target_read_some(target, module->start, &header, sizeof(header)) !=
+		    sizeof(header) ||
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phoff > UINT16_MAX ||
+	    header.e_phentsize != sizeof(headers[0]) || header.e_phnum > PROGRAM_HEADERS_MAX)
+		return false;
+	count = hawk_target_read_some(target, module->start + header.e_phoff, headers,
+				      header.e_phnum * sizeof(headers[0])) /
+		sizeof(headers[0]);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t alignment = headers[i].p_align ? headers[i].p_align : 1;
+
+		if (headers[i].p_type != PT_TLS || headers[i].p_memsz > TLS_BYTES_MAX ||
+		    alignment > ALIGNMENT_MAX)
+			continue;
+		*bytes = up(*bytes + headers[i].p_memsz, alignment);
+	}
+	return count == header.e_phnum;
+}
+
+uint64_t hawk_tls_static_bytes(const struct hawk_target *target,
+			       const struct hawk_thread_layout *layout)
+{
+	size_t count;
+	const struct hawk_module *modules = hawk_target_modules(target, &count);
+	uint64_t bytes = 0;
+	bool any = false;
+
+	for (size_t i = 0; i < count && bytes < TLS_BYTES_MAX; i++)
+		if (!modules[i].vdso)
+			any |= add_module(target, &modules[i], &bytes);
+	return any ? up(bytes + known(layout)->tls_surplus, THREAD_POINTER_ALIGNMENT) : 0;
+}
+
+struct hawk_span hawk_tls_around(uint64_t thread_pointer, uint64_t static_bytes)
+{
+	uint64_t below = static_bytes ? static_bytes : BELOW_BYTES;
+
+	return (struct hawk_span){
+		.start = thread_pointer > below ? thread_pointer - below : 0,
+		.end = thread_pointer < UINT64_MAX - ABOVE_BYTES ? thread_pointer + ABOVE_BYTES
+								 : UINT64_MAX,
+	};
+}
+
+struct hawk_tls_vector hawk_tls_vector_of(const struct hawk_thread_layout *layout,
+					  uint64_t descriptor)
+{
+	return (struct hawk_tls_vector){.address = descriptor + known(layout)->vector,
+					.entry = known(layout)->vector_entry};
+}
