@@ -243,6 +243,19 @@ static bool has_stopped(struct judge *judge)
 	return true;
 }
 
+/** Ages tell nothing; that nothing was ever freed is known all the same. */
+static bool only_grows(struct judge *judge)
+{
+	const struct hawk_growth *growth = judge->growth;
+
+	if (!growth->freed_known || growth->freed > 0)
+		return false;
+	say(judge, HAWK_REASON_NONE_FREED);
+	set_rate(judge, FIRST);
+	decide(judge, HAWK_GROWTH_GROWS, HAWK_CONFIDENCE_LOW);
+	return true;
+}
+
 static void limit_confidence(struct judge *judge, enum hawk_growth_confidence most)
 {
 	if (judge->growth->confidence > most && !judge->is_proven)
@@ -254,7 +267,7 @@ static void prove_leak(struct judge *judge)
 {
 	struct hawk_growth *growth = judge->growth;
 
-	if (growth->verdict == HAWK_GROWTH_UNCLEAR || growth->verdict == HAWK_GROWTH_CACHE)
+	if (!hawk_growth_is_judged(growth) || growth->verdict == HAWK_GROWTH_CACHE)
 		growth->reason_count = 0;
 	memmove(growth->reasons + 1, growth->reasons,
 		growth->reason_count * sizeof(*growth->reasons));
@@ -301,8 +314,15 @@ static void find_pattern(struct judge *judge)
 		return;
 	}
 	if (!is_startup(judge) && !is_leak(judge) && !is_steady(judge) && !is_cache(judge) &&
-	    !is_late_leak(judge) && !is_burst(judge) && !has_stopped(judge))
+	    !is_late_leak(judge) && !is_burst(judge) && !has_stopped(judge) && !only_grows(judge))
 		say(judge, HAWK_REASON_NO_PATTERN);
+}
+
+/** Returns true if its first reason says how many were freed. */
+static bool says_freed(const struct hawk_growth *growth)
+{
+	return growth->reason_count && (growth->reasons[0] == HAWK_REASON_NO_PATTERN ||
+					growth->reasons[0] == HAWK_REASON_NONE_FREED);
 }
 
 struct hawk_growth hawk_growth_judge(const struct hawk_growth_facts *facts)
@@ -322,9 +342,9 @@ struct hawk_growth hawk_growth_judge(const struct hawk_growth_facts *facts)
 	}
 	find_pattern(&judge);
 	add_reach(&judge);
-	if (growth.freed_known)
+	if (growth.freed_known && !says_freed(&growth))
 		say(&judge, HAWK_REASON_FREED);
-	else
+	else if (!growth.freed_known)
 		say(&judge, HAWK_REASON_NO_COUNTERS);
 	if (!growth.is_rate_known && !facts->no_ages)
 		say(&judge, HAWK_REASON_NO_RATE);
@@ -350,9 +370,15 @@ const char *hawk_growth_verdict_name(enum hawk_growth_verdict verdict)
 		[HAWK_GROWTH_STARTUP] = "start-up",
 		[HAWK_GROWTH_BURST] = "burst",
 		[HAWK_GROWTH_STEADY] = "steady",
+		[HAWK_GROWTH_GROWS] = "only grows",
 	};
 
 	return names[verdict];
+}
+
+bool hawk_growth_is_judged(const struct hawk_growth *growth)
+{
+	return growth->verdict != HAWK_GROWTH_UNCLEAR && growth->verdict != HAWK_GROWTH_GROWS;
 }
 
 const char *hawk_growth_confidence_name(enum hawk_growth_confidence confidence)

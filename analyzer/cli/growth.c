@@ -75,7 +75,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 }
 
 static const struct hawk_option options[] = {
-	{"verdict", '\0', HAWK_OPTION_CHOICE, HAWK_AT(by), "leak|cache|start-up|burst|steady",
+	{"verdict", '\0', HAWK_OPTION_CHOICE, HAWK_AT(by), "leak|cache|start-up|burst|steady|grows",
 	 "only sites with this verdict"},
 	{0},
 };
@@ -87,8 +87,9 @@ const struct hawk_verb hawk_verb_growth = {
 	.details =
 		"Judges each site from one core: when its live blocks were born, how many others "
 		"were freed, and whether anything still leads to them. The verdict is leak, cache "
-		"or growing queue, start-up, burst or steady, with reasons and a confidence; or "
-		"unclear, if there is too little data.",
+		"or growing queue, start-up, burst or steady, with reasons and a confidence; only "
+		"grows, if nothing else is known than that nothing was freed; or unclear, if there "
+		"is too little data.",
 	.options = {options, hawk_pointer_options, hawk_query_options, hawk_target_options,
 		    hawk_output_options, hawk_color_options, hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,

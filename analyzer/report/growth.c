@@ -49,6 +49,26 @@ static void append_few(struct hawk_text *text, const struct hawk_growth_facts *f
 			 facts->objects == 1 ? "" : "s", facts->objects == 1 ? "is" : "are");
 }
 
+/** "none of 40,319 was freed in 22 s" */
+static void append_freed(struct hawk_text *text, const struct hawk_growth *growth,
+			 const struct hawk_growth_facts *facts)
+{
+	hawk_text_printf(text, "%s of %s was freed in %s", percent(growth->freed).text,
+			 hawk_quantity_count(facts->alloc_objects).text,
+			 hawk_quantity_seconds(growth->life_seconds).text);
+}
+
+static void append_no_pattern(struct hawk_text *text, const struct hawk_growth *growth,
+			      const struct hawk_growth_facts *facts)
+{
+	if (growth->freed_known) {
+		append_freed(text, growth, facts);
+		hawk_text_puts(text, ", and the ages of the others fit no pattern");
+	} else {
+		hawk_text_puts(text, "the ages of its blocks fit no pattern");
+	}
+}
+
 /** Reasons that are patterns in time. */
 static void append_pattern(struct hawk_text *text, const struct hawk_growth *growth,
 			   enum hawk_growth_reason reason)
@@ -89,7 +109,10 @@ void hawk_growth_append_reason(struct hawk_text *text, const struct hawk_growth 
 		append_few(text, facts);
 		return;
 	case HAWK_REASON_NO_PATTERN:
-		hawk_text_puts(text, "the ages of its blocks fit no pattern");
+		append_no_pattern(text, growth, facts);
+		return;
+	case HAWK_REASON_NONE_FREED:
+		append_freed(text, growth, facts);
 		return;
 	case HAWK_REASON_EVERY_PART:
 		hawk_text_puts(text, "blocks survive from every part of its life");
@@ -148,7 +171,7 @@ void hawk_growth_append_reasons(struct hawk_text *text, const struct hawk_growth
 void hawk_growth_append_verdict(struct hawk_text *text, const struct hawk_growth *growth)
 {
 	hawk_text_puts(text, hawk_growth_verdict_name(growth->verdict));
-	if (growth->verdict != HAWK_GROWTH_UNCLEAR)
+	if (hawk_growth_is_judged(growth))
 		hawk_text_printf(text, " (%s confidence)",
 				 hawk_growth_confidence_name(growth->confidence));
 }
@@ -244,7 +267,7 @@ static void put_site(const struct hawk_growth_report *report, const struct hawk_
 	hawk_output_puts(screen->output, "\n");
 	hawk_site_stacks_put(stacks, index);
 	hawk_growth_append_reasons(&text, &growth, &facts);
-	if (growth.verdict != HAWK_GROWTH_UNCLEAR)
+	if (hawk_growth_is_judged(&growth))
 		hawk_text_printf(&text, "; %s confidence",
 				 hawk_growth_confidence_name(growth.confidence));
 	if (report->retained &&

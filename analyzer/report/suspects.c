@@ -256,7 +256,7 @@ static void append_growth(const struct hawk_suspect *suspect, struct hawk_text *
 
 	hawk_text_puts(text, " Growth: ");
 	hawk_growth_append_verdict(text, growth);
-	hawk_text_puts(text, ", because ");
+	hawk_text_puts(text, growth->verdict == HAWK_GROWTH_GROWS ? ": " : ", because ");
 	for (unsigned i = 0; i < growth->reason_count; i++) {
 		if (i && growth->reasons[i] == HAWK_REASON_LOST)
 			continue;

@@ -147,9 +147,43 @@ TEST(thin_data_are_unclear)
 	expect(FACTS(0, 0, 0), HAWK_GROWTH_UNCLEAR, HAWK_CONFIDENCE_LOW);
 	/* Blocks whose births cannot be read. */
 	expect(FACTS(1000, 1000, 0), HAWK_GROWTH_UNCLEAR, HAWK_CONFIDENCE_LOW);
-	growth = expect(FACTS(1000, 1000, 40, 0, 0, 30, 0, 0, 0, 0, 20, 0, 0, 0, 0, 0, 0, 10),
-			HAWK_GROWTH_UNCLEAR, HAWK_CONFIDENCE_LOW);
-	assert_true(has(&growth, HAWK_REASON_NO_PATTERN));
+}
+
+/** What `reasons` of a site with ages of no pattern are, in words. */
+static void expect_no_pattern(uint64_t allocated, enum hawk_growth_verdict verdict,
+			      const char *reasons)
+{
+	struct hawk_growth_facts facts =
+		FACTS(40319, allocated, 40, 0, 0, 30, 0, 0, 0, 0, 20, 0, 0, 0, 0, 0, 0, 10);
+	struct hawk_text text = {0};
+	struct hawk_growth growth;
+
+	facts.life_seconds = 22;
+	growth = expect(facts, verdict, HAWK_CONFIDENCE_LOW);
+	hawk_growth_append_verdict(&text, &growth);
+	hawk_text_puts(&text, ": ");
+	hawk_growth_append_reasons(&text, &growth, &facts);
+	assert_string_equal(hawk_text_string(&text), reasons);
+	hawk_text_deinit(&text);
+}
+
+TEST(ages_without_a_pattern_leave_what_was_freed)
+{
+	struct hawk_growth_facts lost =
+		FACTS(1000, 1000, 40, 0, 0, 30, 0, 0, 0, 0, 20, 0, 0, 0, 0, 0, 0, 10);
+
+	expect_no_pattern(40319, HAWK_GROWTH_GROWS,
+			  "only grows: none of 40,319 was freed in 22 s; its life of 22 s is too "
+			  "short for a rate");
+	expect_no_pattern(50000, HAWK_GROWTH_UNCLEAR,
+			  "unclear: 19.4 % of 50,000 was freed in 22 s, and the ages of the others "
+			  "fit no pattern");
+	expect_no_pattern(0, HAWK_GROWTH_UNCLEAR,
+			  "unclear: the ages of its blocks fit no pattern; how many were freed is "
+			  "not known");
+	lost.reach_known = true;
+	lost.reach_bytes[HAWK_REACH_DEFINITELY_LOST] = lost.bytes;
+	expect(lost, HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_HIGH);
 }
 
 TEST(less_is_known_less_is_claimed)

@@ -44,7 +44,8 @@ enum hawk_growth_verdict {
 	HAWK_GROWTH_STARTUP, /**< made when the process began, and kept */
 	HAWK_GROWTH_BURST,   /**< made within a short time, and kept */
 	HAWK_GROWTH_STEADY,  /**< work in progress: young blocks that are freed soon */
-	HAWK_GROWTH_VERDICTS
+	HAWK_GROWTH_GROWS,   /**< nothing was ever freed, and ages fit none of these patterns */
+	HAWK_GROWTH_VERDICTS,
 };
 
 enum hawk_growth_confidence {
@@ -58,7 +59,8 @@ enum hawk_growth_reason {
 	HAWK_REASON_NONE = 0,
 	HAWK_REASON_YOUNG_PROCESS, /**< too short a life */
 	HAWK_REASON_FEW_BLOCKS,
-	HAWK_REASON_NO_PATTERN,
+	HAWK_REASON_NO_PATTERN,  /**< with `freed`, if that is known */
+	HAWK_REASON_NONE_FREED,  /**< of all blocks that it ever allocated */
 	HAWK_REASON_EVERY_PART,  /**< blocks survive from every part of its life */
 	HAWK_REASON_SINCE,       /**< from every part since window_start */
 	HAWK_REASON_AT_START,    /**< `share` of the blocks are from before window_end */
@@ -81,7 +83,7 @@ enum { HAWK_GROWTH_REASONS_MAX = 8 };
 
 struct hawk_growth {
 	enum hawk_growth_verdict verdict;
-	enum hawk_growth_confidence confidence;                   /**< of UNCLEAR: low */
+	enum hawk_growth_confidence confidence;                   /**< of UNCLEAR and GROWS: low */
 	enum hawk_growth_reason reasons[HAWK_GROWTH_REASONS_MAX]; /**< strongest first */
 	unsigned reason_count;
 
@@ -93,15 +95,17 @@ struct hawk_growth {
 	double lost;                     /**< 0 .. 1 of the bytes */
 	uint64_t beside_objects;
 	/** Recent live bytes per hour: the growth rate, if it grows. 0 unless the verdict is LEAK
-	 * or other blocks grow besides. */
+	 * or GROWS, or other blocks grow besides. */
 	double bytes_per_hour;
 	bool is_rate_known; /**< false: it may grow, but its life is too short for a rate */
 };
 
 struct hawk_growth hawk_growth_judge(const struct hawk_growth_facts *facts);
 
-/** "unclear", "leak", "cache or growing queue", "start-up", "burst", "steady" */
+/** "unclear", "leak", "cache or growing queue", "start-up", "burst", "steady", "only grows" */
 const char *hawk_growth_verdict_name(enum hawk_growth_verdict verdict);
+/** Returns false of verdicts that state what is known and judge nothing: UNCLEAR, GROWS. */
+bool hawk_growth_is_judged(const struct hawk_growth *growth);
 /** "low", "medium", "high" */
 const char *hawk_growth_confidence_name(enum hawk_growth_confidence confidence);
 

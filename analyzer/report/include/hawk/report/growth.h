@@ -27,7 +27,7 @@ void hawk_growth_append_reason(struct hawk_text *text, const struct hawk_growth 
 			       const struct hawk_growth_facts *facts,
 			       enum hawk_growth_reason reason);
 
-/** "leak (high confidence)", "unclear" */
+/** "leak (high confidence)", "unclear", "only grows" */
 void hawk_growth_append_verdict(struct hawk_text *text, const struct hawk_growth *growth);
 
 /** Appends all reasons, joined by "; ". */

@@ -158,7 +158,7 @@ async function owners(report) {
 }
 
 function verdict(suspect) {
-  const word = suspect.verdict === "unclear" ? "growth unclear" : `${suspect.verdict}, ${suspect.confidence} confidence`;
+  const word = suspect.verdict === "unclear" ? "growth unclear" : suspect.verdict === "only grows" ? suspect.verdict : `${suspect.verdict}, ${suspect.confidence} confidence`;
   return h("span", { class: `chip chip-${suspect.verdict === "leak" ? "alert" : "plain"}` }, word);
 }
 
