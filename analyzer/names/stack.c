@@ -184,6 +184,8 @@ void hawk_stack_of_thread(struct hawk_symbols *symbols, const struct hawk_thread
 		append_entry(symbols, &entries[i], frames.frames, stack);
 	stack->frame_count = frames.count;
 	stack->end = frames.end;
+	if (frames.end != HAWK_UNWIND_END_OUTERMOST)
+		hawk_symbols_note_incomplete(symbols, thread);
 	stack->trace_flags = frames.guessed ? HAWK_TRACE_GUESSED : 0;
 	hawk_thread_frames_deinit(&frames);
 }

@@ -60,6 +60,7 @@ struct hawk_symbols {
 	void *files;              /**< struct hawk_symbol_file, a tree of tsearch() */
 	struct hawk_symbols_cached *cache;
 	size_t frames_unwound; /**< of all threads so far */
+	bool *noted_threads;   /**< by number: is "stack-incomplete" said of it? NULL = of none */
 	size_t cache_slots;    /**< a power of two, or 0 */
 	size_t cache_count;
 	struct hawk_answers *answers;     /**< in place of files: a snapshot's; NULL = none */

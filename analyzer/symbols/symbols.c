@@ -46,6 +46,7 @@ void hawk_symbols_destroy(struct hawk_symbols *symbols)
 	tdestroy(symbols->files, destroy_file);
 	hawk_answers_destroy(symbols->answers);
 	hawk_questions_destroy(symbols->questions);
+	free(symbols->noted_threads);
 	free(symbols->cache);
 	hawk_text_deinit(&symbols->scratch);
 	hawk_strings_deinit(&symbols->strings);

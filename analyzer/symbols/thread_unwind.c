@@ -365,6 +365,26 @@ struct hawk_error *hawk_symbols_unwind(struct hawk_symbols *symbols,
 	return NULL;
 }
 
+void hawk_symbols_note_incomplete(struct hawk_symbols *symbols, const struct hawk_thread *thread)
+{
+	size_t count;
+	size_t number = (size_t)(thread - hawk_target_threads(symbols->target, &count));
+
+	if (!symbols->noted_threads)
+		symbols->noted_threads = calloc(count + 1, sizeof(*symbols->noted_threads));
+	if (!symbols->noted_threads) {
+		hawk_enomem_swallow();
+		return;
+	}
+	if (number >= count || symbols->noted_threads[number])
+		return;
+	symbols->noted_threads[number] = true;
+	hawk_findings_add(symbols->search.findings, HAWK_FINDING_MISSING, true, "stack-incomplete",
+			  "the stack of thread %u could not be unwound to its end: outer frames "
+			  "are missing",
+			  thread->tid);
+}
+
 void hawk_thread_frames_deinit(struct hawk_thread_frames *frames)
 {
 	free(frames->frames);

@@ -40,11 +40,31 @@ def check(way, wanted, guessed=(False, False)):
     hawk.expect("[no module]" not in text or "code" in wanted or "null" in wanted, f"{way}: {text}")
 
 
+def check_incomplete():
+    """An answer with a stack that ends early is incomplete, and says so."""
+    core, _ = hawk.crash([program, "dark"], hawk.tracer_environment(), folder)
+    if not core:
+        return
+    for arguments in ([], ["--full"], ["--json"]):
+        done = hawk.run([hawk.CORE, "analyze", *arguments, core])
+        hawk.expect_equal(done.returncode, hawk.EXIT_PARTIAL, f"dark: exit code with {arguments}")
+        said = " ".join(done.stdout.split())
+        hawk.expect("could not be unwound to its end" in said and " times)" not in said, f"dark: {said}")
+    answer = hawk.document("analyze", core, codes=(hawk.EXIT_PARTIAL,))
+    hawk.expect_equal([thread["complete"] for thread in answer["process"]["threads"]], [False], "dark: thread")
+    hawk.expect_equal([(finding["partial"], finding["count"]) for finding in answer["missing"]
+                       if finding["key"] == "stack-incomplete"], [(True, 1)], "dark: finding")
+    # Roots are all there: whether a block is lost does not depend on the names of frames.
+    hawk.expect_equal(hawk.run([hawk.CORE, "leaks", core]).returncode, hawk.EXIT_OK, "dark: leaks")
+
+
 folder = hawk.temporary_folder()
 for flags in (["-O2"], ["-O1", "-fno-omit-frame-pointer", "-DKEEP_FRAME_POINTERS"]):
     program = hawk.compile_program(os.path.join(folder, "strange_frames"), ["strange_frames.c"],
                                    flags=["-g", "-fno-optimize-sibling-calls", *flags])
     check("trampolines", ["allocate_and_die", "code", "between", "code", "by_trampolines", "main"])
+    if "-O2" in flags:
+        check_incomplete()
     check("null", ["allocate_and_die", "handler", "null", "call_null", "through_null", "main"])
 # Keeps frame pointers, all but the unknown code: `jumped_over` is what nobody can find.
 check("unknown", ["allocate_and_die", "code", "over_unknown_code", "main"], (True, True))

@@ -48,6 +48,8 @@ look() {
 		[ -n "$ZOO_PRELOAD" ] || continue
 		answer=$("$ZOO_HAWK" analyze --json --top 1 --pid "$pid" 2>"$ZOO_FACTS.message")
 		code=$?
+		# Just-in-time code may leave stacks of threads incomplete, which the answer says.
+		[ $code -eq 4 ] && ! grep '^{"key":.*"partial":true}' <<<"$answer" | grep -qv '^{"key":"stack-incomplete"' && code=0
 		live=$(grep -o -m 1 '"inuse_objects": *[0-9]*' <<<"$answer" | grep -o '[0-9]*$')
 		if [ $code -eq 0 ] && [ "${live:-0}" -gt 0 ]; then
 			echo "live $live"

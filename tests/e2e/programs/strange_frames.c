@@ -89,6 +89,15 @@ __attribute__((noinline)) static void over_unknown_code(void)
 	sink++;
 }
 
+/** Nothing leads from the unknown code to its caller. */
+__attribute__((noinline)) static void into_the_dark(void)
+{
+	first_copy = (caller)make_code(no_frame_pointer, sizeof(no_frame_pointer), 64);
+	LOSE_FRAME_POINTER();
+	first_copy(NULL, 0, 0, allocate_and_die);
+	sink++;
+}
+
 static void handler(int number)
 {
 	(void)number;
@@ -147,6 +156,8 @@ int main(int count, char **arguments)
 
 	if (!strcmp(way, "trampolines"))
 		by_trampolines();
+	else if (!strcmp(way, "dark"))
+		into_the_dark();
 	else if (!strcmp(way, "unknown"))
 		over_unknown_code();
 	else if (!strcmp(way, "null"))

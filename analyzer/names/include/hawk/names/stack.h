@@ -62,7 +62,8 @@ void hawk_stack_of_trace(struct hawk_symbols *symbols, const struct hawk_table *
 void hawk_stack_of_blocks(struct hawk_symbols *symbols, const struct hawk_heap *heap,
 			  uint32_t trace, struct hawk_stack *stack);
 
-/** Fills `stack` anew with the frames of `thread`: some hundred lines at most, see stack_fold.h. */
+/** Fills `stack` anew with the frames of `thread`: some hundred lines at most, see stack_fold.h.
+ * Adds the finding "stack-incomplete" if outer frames could not be found. */
 void hawk_stack_of_thread(struct hawk_symbols *symbols, const struct hawk_thread *thread,
 			  struct hawk_stack *stack);
 

@@ -182,6 +182,9 @@ struct hawk_error *hawk_symbols_unwind(struct hawk_symbols *symbols,
 				       const struct hawk_thread *thread, size_t max,
 				       struct hawk_thread_frames *ret);
 
+/** Adds the finding "stack-incomplete", once for each of the target's threads. */
+void hawk_symbols_note_incomplete(struct hawk_symbols *symbols, const struct hawk_thread *thread);
+
 void hawk_thread_frames_deinit(struct hawk_thread_frames *frames);
 
 #endif
