@@ -8,19 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hawk/base/cleanup.h"
 #include "hawk/base/cursor.h"
+#include "hawk/target/core_headers.h"
 #include "hawk/target/redacted_note.h"
 
 enum {
 	PAGE_BYTES = 4096,
-	OTHER_REGIONS = 3, /* the ELF header, the list of program headers, where their number is */
+	HEADER_REGIONS = 3, /* the ELF header, the list of program headers, where their number is */
 };
 
 /** The original's list of program headers. */
 struct programs {
 	Elf64_Ehdr header;
-	uint64_t count; /**< that are there */
-	bool whole;
+	struct hawk_core_headers list;
 };
 
 static struct hawk_cursor cursor_at(const struct hawk_core_layout *layout, uint64_t offset)
@@ -42,53 +43,12 @@ static Elf64_Phdr program_at(const struct hawk_core_layout *layout, const struct
 	return program;
 }
 
-/* How many there are if the number is lost: the list ends where contents begin. */
-static uint64_t infer_count(const struct hawk_core_layout *layout, const struct programs *programs,
-			    uint64_t held)
-{
-	uint64_t count = held;
-
-	for (uint64_t i = 0; i < count; i++) {
-		uint64_t offset = program_at(layout, programs, i).p_offset;
-
-		if (offset <= programs->header.e_phoff)
-			continue;
-		offset = (offset - programs->header.e_phoff) / sizeof(Elf64_Phdr);
-		if (offset < count)
-			count = offset > i ? offset : i + 1;
-	}
-	return count;
-}
-
-static void read_programs(const struct hawk_core_layout *layout, struct programs *ret)
+static struct hawk_error *read_programs(const struct hawk_core_layout *layout, struct programs *ret)
 {
 	struct hawk_cursor cursor = cursor_at(layout, 0);
-	uint64_t held = 0;
-	bool known = true;
 
 	hawk_cursor_copy(&cursor, &ret->header, sizeof(ret->header));
-	if (ret->header.e_phoff < layout->size)
-		held = (layout->size - ret->header.e_phoff) / sizeof(Elf64_Phdr);
-	ret->count = ret->header.e_phnum;
-	if (ret->count == PN_XNUM) {
-		cursor = cursor_at(layout, ret->header.e_shoff);
-		hawk_cursor_skip(&cursor, offsetof(Elf64_Shdr, sh_info));
-		ret->count = hawk_cursor_u32(&cursor);
-		known = ret->header.e_shoff && !cursor.failed;
-	}
-	ret->whole = known && ret->count <= held;
-	if (!known)
-		ret->count = infer_count(layout, ret, held);
-	else if (!ret->whole)
-		ret->count = held;
-}
-
-static void add_region(struct hawk_core_layout *layout, struct hawk_region region)
-{
-	if (region.end > layout->size)
-		region.end = layout->size;
-	if (region.start < region.end)
-		layout->regions[layout->count++] = region;
+	return hawk_core_headers_locate(layout->bytes, layout->size, &ret->list);
 }
 
 static uint64_t sum(uint64_t start, uint64_t bytes)
@@ -105,54 +65,116 @@ static int compare_regions(const void *left, const void *right)
 	return a->end < b->end ? -1 : a->end > b->end;
 }
 
+/** Regions of one kind, as the headers claim them. */
+struct claims {
+	const struct hawk_core_layout *layout;
+	struct hawk_region *items;
+	size_t count;
+};
+
+static void claim(struct claims *claims, struct hawk_region region, uint64_t bytes)
+{
+	region.end = sum(region.start, bytes);
+	if (region.end > claims->layout->size)
+		region.end = claims->layout->size;
+	region.notes = (struct hawk_span){region.start, region.end};
+	if (region.start < region.end)
+		claims->items[claims->count++] = region;
+}
+
+static void claim_headers(const struct programs *programs, struct claims *claims)
+{
+	const uint64_t offset = programs->list.offset;
+
+	claim(claims, (struct hawk_region){.start = 0}, sizeof(programs->header));
+	claim(claims, (struct hawk_region){.start = offset},
+	      programs->list.count * sizeof(Elf64_Phdr));
+	if (programs->header.e_phnum == PN_XNUM)
+		claim(claims, (struct hawk_region){.start = programs->header.e_shoff},
+		      sizeof(Elf64_Shdr));
+}
+
+static void claim_notes(const struct programs *programs, struct claims *claims)
+{
+	for (uint64_t i = 0; i < programs->list.count; i++) {
+		Elf64_Phdr program = program_at(claims->layout, programs, i);
+		struct hawk_region region = {
+			.start = program.p_offset,
+			.kind = HAWK_REGION_NOTES,
+			.alignment = program.p_align == 8 ? 8 : 4,
+		};
+
+		if (program.p_type == PT_NOTE)
+			claim(claims, region, program.p_filesz);
+	}
+}
+
+static void claim_memory(const struct hawk_mapping *mappings, size_t count, struct claims *claims)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct hawk_region region = {
+			.start = mappings[i].core_offset,
+			.kind = HAWK_REGION_MEMORY,
+			.mapping = &mappings[i],
+		};
+
+		claim(claims, region, mappings[i].present_bytes);
+	}
+}
+
+/* Adds what the claims do not share with each other or with the regions before. */
+static void add_claims(struct hawk_core_layout *layout, const struct claims *claims)
+{
+	const size_t before = layout->count;
+	uint64_t at = 0;
+	size_t next = 0;
+
+	qsort(claims->items, claims->count, sizeof(*claims->items), compare_regions);
+	for (size_t i = 0; i < claims->count; i++) {
+		struct hawk_region region = claims->items[i];
+
+		if (at < region.start)
+			at = region.start;
+		while (at < claims->items[i].end) {
+			while (next < before && layout->regions[next].end <= at)
+				next++;
+			region.start = at;
+			region.end = claims->items[i].end;
+			if (next < before && layout->regions[next].start < region.end)
+				region.end = layout->regions[next].start;
+			if (region.start < region.end)
+				layout->regions[layout->count++] = region;
+			at = region.end > at ? region.end : layout->regions[next].end;
+		}
+	}
+	qsort(layout->regions, layout->count, sizeof(*layout->regions), compare_regions);
+}
+
 static struct hawk_error *find_regions(const struct hawk_target *target,
 				       const struct programs *programs,
 				       struct hawk_core_layout *layout)
 {
 	size_t count;
 	const struct hawk_mapping *mappings = hawk_target_mappings(target, &count);
+	size_t most = count + programs->list.count + HEADER_REGIONS;
+	CLEANUP(free_ptr) struct hawk_region *items = calloc(most, sizeof(*items));
+	struct claims claims = {.layout = layout, .items = items};
 
-	layout->regions = calloc(count + programs->count + OTHER_REGIONS, sizeof(*layout->regions));
-	if (!layout->regions)
+	/* Each region may part a claim of a later kind in two. */
+	layout->regions = calloc(HAWK_REGION_KINDS * most, sizeof(*layout->regions));
+	if (!items || !layout->regions)
 		return &hawk_enomem;
-	for (size_t i = 0; i < count; i++)
-		add_region(layout,
-			   (struct hawk_region){
-				   .start = mappings[i].core_offset,
-				   .end = sum(mappings[i].core_offset, mappings[i].present_bytes),
-				   .kind = HAWK_REGION_MEMORY,
-				   .mapping = &mappings[i],
-			   });
-	for (uint64_t i = 0; i < programs->count; i++) {
-		Elf64_Phdr program = program_at(layout, programs, i);
-
-		if (program.p_type == PT_NOTE)
-			add_region(layout, (struct hawk_region){
-						   .start = program.p_offset,
-						   .end = sum(program.p_offset, program.p_filesz),
-						   .kind = HAWK_REGION_NOTES,
-						   .alignment = program.p_align == 8 ? 8 : 4,
-					   });
-	}
+	/* Nothing can be put in front of a list that is cut off: headers stay in place. */
+	if (!hawk_core_headers_whole(&programs->list))
+		claim_headers(programs, &claims);
+	add_claims(layout, &claims);
+	claims.count = 0;
+	claim_notes(programs, &claims);
+	add_claims(layout, &claims);
+	claims.count = 0;
+	claim_memory(mappings, count, &claims);
+	add_claims(layout, &claims);
 	return NULL;
-}
-
-static void keep(struct hawk_core_layout *layout, uint64_t start, uint64_t bytes)
-{
-	add_region(layout, (struct hawk_region){
-				   .start = start,
-				   .end = sum(start, bytes),
-				   .kind = HAWK_REGION_HEADERS,
-			   });
-}
-
-/* Where nothing can be put in front. */
-static void keep_headers(const struct programs *programs, struct hawk_core_layout *layout)
-{
-	keep(layout, 0, sizeof(programs->header));
-	keep(layout, programs->header.e_phoff, programs->count * sizeof(Elf64_Phdr));
-	if (programs->header.e_phnum == PN_XNUM)
-		keep(layout, programs->header.e_shoff, sizeof(Elf64_Shdr));
 }
 
 /** The block in front: offsets of its parts. */
@@ -182,7 +204,7 @@ static struct front plan_front(uint64_t count)
 
 static void put_header(uint8_t *to, const struct front *front, const struct programs *programs)
 {
-	uint64_t count = programs->count + 1;
+	uint64_t count = programs->list.count + 1;
 	Elf64_Ehdr header = programs->header;
 	Elf64_Shdr section = {.sh_type = SHT_NULL, .sh_size = 1, .sh_info = (Elf64_Word)count};
 
@@ -208,13 +230,13 @@ static void put_programs(uint8_t *to, const struct front *front, const struct pr
 	};
 
 	to += front->programs;
-	for (uint64_t i = 0; i < programs->count; i++) {
+	for (uint64_t i = 0; i < programs->list.count; i++) {
 		Elf64_Phdr program = program_at(layout, programs, i);
 
 		program.p_offset = sum(program.p_offset, front->bytes);
 		memcpy(to + i * sizeof(program), &program, sizeof(program));
 	}
-	memcpy(to + programs->count * sizeof(note), &note, sizeof(note));
+	memcpy(to + programs->list.count * sizeof(note), &note, sizeof(note));
 }
 
 static void put_note(uint8_t *to, const struct hawk_end_times *times)
@@ -239,7 +261,7 @@ static struct hawk_error *make_front(const struct hawk_target *target,
 				     const struct programs *programs,
 				     struct hawk_core_layout *layout)
 {
-	struct front front = plan_front(programs->count + 1);
+	struct front front = plan_front(programs->list.count + 1);
 
 	layout->front = calloc(1, front.bytes);
 	if (!layout->front)
@@ -258,26 +280,12 @@ struct hawk_error *hawk_core_layout_make(const struct hawk_target *target,
 	struct hawk_error *err;
 
 	ret->bytes = hawk_target_core_bytes(target, &ret->size);
-	read_programs(ret, &programs);
-	err = find_regions(target, &programs, ret);
-	if (!err && programs.whole)
-		err = make_front(target, &programs, ret);
-	else if (!err)
-		keep_headers(&programs, ret);
+	err = read_programs(ret, &programs);
 	if (!err)
-		qsort(ret->regions, ret->count, sizeof(*ret->regions), compare_regions);
+		err = find_regions(target, &programs, ret);
+	if (!err && hawk_core_headers_whole(&programs.list))
+		err = make_front(target, &programs, ret);
 	return err;
-}
-
-const struct hawk_region *hawk_core_layout_headers(const struct hawk_core_layout *layout,
-						   uint64_t offset)
-{
-	/* Only where the list of program headers is cut off: nearly always there are none. */
-	for (size_t i = 0; !layout->front && i < layout->count; i++)
-		if (layout->regions[i].kind == HAWK_REGION_HEADERS &&
-		    layout->regions[i].end > offset)
-			return &layout->regions[i];
-	return NULL;
 }
 
 void hawk_core_layout_deinit(struct hawk_core_layout *layout)

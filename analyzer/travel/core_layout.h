@@ -18,19 +18,23 @@
 
 #include <elf.h>
 
+#include "hawk/heap/regions.h"
 #include "hawk/target/target.h"
 
+/** What damaged headers claim several times is decided by the first of these. */
 enum hawk_region_kind {
-	HAWK_REGION_MEMORY,
-	HAWK_REGION_NOTES,
 	HAWK_REGION_HEADERS, /**< kept as they are */
+	HAWK_REGION_NOTES,
+	HAWK_REGION_MEMORY,
+	HAWK_REGION_KINDS,
 };
 
 /** A range of the original file; what lies in none is left out. */
 struct hawk_region {
 	uint64_t start, end;
 	enum hawk_region_kind kind;
-	const struct hawk_mapping *mapping; /**< of memory */
+	const struct hawk_mapping *mapping; /**< of memory: `start` may lie inside of it */
+	struct hawk_span notes;             /**< of notes: the whole list, in the file */
 	size_t alignment;                   /**< of notes */
 };
 
@@ -39,7 +43,7 @@ struct hawk_core_layout {
 	size_t size;
 	uint8_t *front; /**< the block in front; NULL if there is none */
 	size_t front_bytes;
-	struct hawk_region *regions; /**< sorted by start; of a damaged core they may overlap */
+	struct hawk_region *regions; /**< sorted, disjoint */
 	size_t count;
 };
 
@@ -47,9 +51,6 @@ struct hawk_core_layout {
 struct hawk_error *hawk_core_layout_make(const struct hawk_target *target,
 					 struct hawk_core_layout *ret);
 
-/** Returns the first headers that end above `offset`, or NULL. */
-const struct hawk_region *hawk_core_layout_headers(const struct hawk_core_layout *layout,
-						   uint64_t offset);
 void hawk_core_layout_deinit(struct hawk_core_layout *layout);
 
 #endif

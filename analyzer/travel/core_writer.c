@@ -26,7 +26,6 @@ struct writer {
 	struct hawk_redactor redactor;
 	struct hawk_core_layout layout;
 	struct hawk_file_sink *sink;
-	uint64_t at;   /**< of the original file: written up to here */
 	uint8_t *from; /**< WINDOW_BYTES and a granule, of the original */
 	uint8_t *to;   /**< the same, redacted */
 };
@@ -117,74 +116,50 @@ static struct hawk_error *write_memory(struct writer *writer, const struct hawk_
 	return err ? err : hawk_file_sink_skip(writer->sink, end - start);
 }
 
-/* [start, end) of the file. */
-static struct hawk_error *write_notes(struct writer *writer, const struct hawk_region *region,
-				      uint64_t start, uint64_t end)
+static struct hawk_error *write_notes(struct writer *writer, const struct hawk_region *region)
 {
-	size_t size = (size_t)(region->end - region->start);
+	size_t size = (size_t)(region->notes.end - region->notes.start);
 	CLEANUP(free_ptr) uint8_t *notes = malloc(size);
 
 	if (!notes)
 		return &hawk_enomem;
-	hawk_redact_notes(&writer->redactor, writer->layout.bytes + region->start, size,
+	hawk_redact_notes(&writer->redactor, writer->layout.bytes + region->notes.start, size,
 			  region->alignment, notes);
-	return hawk_file_sink_write(writer->sink, notes + (start - region->start),
-				    (size_t)(end - start));
+	return hawk_file_sink_write(writer->sink, notes + (region->start - region->notes.start),
+				    (size_t)(region->end - region->start));
 }
 
-/* [start, end) of the file, which lie in the region. */
-static struct hawk_error *write_region(struct writer *writer, const struct hawk_region *region,
-				       uint64_t start, uint64_t end)
+static struct hawk_error *write_region(struct writer *writer, const struct hawk_region *region)
 {
 	const struct hawk_mapping *mapping = region->mapping;
+	uint64_t bytes = region->end - region->start, address;
 
 	switch (region->kind) {
 	case HAWK_REGION_MEMORY:
-		return write_memory(writer, mapping, mapping->start + (start - region->start),
-				    mapping->start + (end - region->start));
+		address = mapping->start + (region->start - mapping->core_offset);
+		return write_memory(writer, mapping, address, address + bytes);
 	case HAWK_REGION_NOTES:
-		return write_notes(writer, region, start, end);
+		return write_notes(writer, region);
 	case HAWK_REGION_HEADERS:
 	default:
-		return hawk_file_sink_write(writer->sink, writer->layout.bytes + start,
-					    (size_t)(end - start));
+		return hawk_file_sink_write(writer->sink, writer->layout.bytes + region->start,
+					    (size_t)bytes);
 	}
 }
 
-/* Writes up to the region, and it: from where others have come to, and up to the next headers,
- * which have to stay whatever claims them. */
-static struct hawk_error *write_up_to(struct writer *writer, const struct hawk_region *region)
-{
-	struct hawk_error *err = NULL;
-
-	while (!err && writer->at < region->end) {
-		uint64_t start = writer->at > region->start ? writer->at : region->start;
-		const struct hawk_region *headers =
-			hawk_core_layout_headers(&writer->layout, start);
-		uint64_t end =
-			headers && headers->start < region->end ? headers->start : region->end;
-
-		if (headers && headers->start <= start) {
-			region = headers;
-			end = headers->end;
-		}
-		err = hawk_file_sink_skip(writer->sink, start - writer->at);
-		if (!err)
-			err = write_region(writer, region, start, end);
-		writer->at = end;
-	}
-	return err;
-}
-
-/* What several segments claim is written as the first of them. */
 static struct hawk_error *write_regions(struct writer *writer)
 {
+	const struct hawk_core_layout *layout = &writer->layout;
 	struct hawk_error *err = NULL;
+	uint64_t at = 0; /* of the original file: written up to here */
 
-	for (size_t i = 0; !err && i < writer->layout.count; i++)
-		while (!err && writer->at < writer->layout.regions[i].end)
-			err = write_up_to(writer, &writer->layout.regions[i]);
-	return err ? err : hawk_file_sink_skip(writer->sink, writer->layout.size - writer->at);
+	for (size_t i = 0; !err && i < layout->count; i++) {
+		err = hawk_file_sink_skip(writer->sink, layout->regions[i].start - at);
+		if (!err)
+			err = write_region(writer, &layout->regions[i]);
+		at = layout->regions[i].end;
+	}
+	return err ? err : hawk_file_sink_skip(writer->sink, layout->size - at);
 }
 
 static struct hawk_error *write_file(struct writer *writer)

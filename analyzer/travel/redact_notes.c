@@ -154,8 +154,11 @@ void hawk_redact_notes(struct hawk_redactor *redactor, const uint8_t *from, size
 
 		note.owner = hawk_cursor_bytes(&cursor, owner_bytes);
 		hawk_cursor_align(&cursor, alignment);
-		if (cursor.failed)
+		if (cursor.failed) {
+			/* Zeros would be notes, and would lead on to what lies behind them. */
+			memset(to + start, 0xff, sizeof(Elf64_Nhdr));
 			return;
+		}
 		if (!note.owner || !owner_bytes || note.owner[owner_bytes - 1])
 			note.owner = "";
 		memcpy(to + start, from + start, cursor.at - start);

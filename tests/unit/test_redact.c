@@ -357,3 +357,79 @@ TEST(segments_stay_as_they_were_in_every_layout)
 		end(&world);
 	}
 }
+
+/** A core with one thread, built and then damaged by `damage`. */
+static void redact_damaged(struct world *world, struct synthetic_layout layout,
+			   void (*damage)(uint8_t *bytes, size_t size))
+{
+	struct synthetic_core *core;
+	struct hawk_target *target;
+	uint8_t *bytes;
+	size_t size;
+
+	begin(world);
+	add_block(world, BLOCK, 64, 0);
+	core = synthetic_heap_core(world->heap);
+	synthetic_core_set_layout(core, layout);
+	bytes = synthetic_core_build(core, &size);
+	damage(bytes, size);
+	world->path = synthetic_file_write(bytes, size);
+	snprintf(world->copy, sizeof(world->copy), "%s.redacted", world->path);
+	check(hawk_target_open_core(world->path, &world->findings, &target));
+	check(redact_target(world, target));
+	hawk_target_close(target);
+	check(hawk_target_open_core(world->copy, &world->findings, &world->target));
+	free(bytes);
+	synthetic_core_destroy(core);
+}
+
+static void lose_count(uint8_t *bytes, size_t size)
+{
+	Elf64_Ehdr *header = (Elf64_Ehdr *)bytes;
+
+	assert_int_equal(header->e_phnum, PN_XNUM);
+	memset(bytes + header->e_shoff, 0, size - header->e_shoff);
+}
+
+TEST(a_core_that_lost_its_number_of_segments_keeps_them)
+{
+	struct world world;
+	size_t count;
+
+	redact_damaged(&world, (struct synthetic_layout){.extended_count = true}, lose_count);
+	hawk_target_mappings(world.target, &count);
+	assert_int_equal(count, 3);
+	hawk_target_threads(world.target, &count);
+	assert_int_equal(count, 1);
+	end(&world);
+}
+
+/* The heap claims the notes as well. */
+static void claim_notes(uint8_t *bytes, size_t size)
+{
+	const Elf64_Ehdr *header = (const Elf64_Ehdr *)bytes;
+	Elf64_Phdr *programs = (Elf64_Phdr *)(bytes + header->e_phoff);
+	Elf64_Phdr *heap = NULL, *notes = NULL;
+
+	(void)size;
+	for (unsigned i = 0; i < header->e_phnum; i++) {
+		if (programs[i].p_type == PT_NOTE)
+			notes = &programs[i];
+		else if (programs[i].p_vaddr == SYNTHETIC_HEAP)
+			heap = &programs[i];
+	}
+	assert_non_null(heap);
+	assert_non_null(notes);
+	heap->p_offset = notes->p_offset - 16;
+}
+
+TEST(threads_stay_where_memory_claims_their_notes)
+{
+	struct world world;
+	size_t count;
+
+	redact_damaged(&world, (struct synthetic_layout){0}, claim_notes);
+	hawk_target_threads(world.target, &count);
+	assert_int_equal(count, 1);
+	end(&world);
+}

@@ -18,14 +18,11 @@
 #include "hawk/base/cleanup.h"
 #include "hawk/base/cursor.h"
 #include "hawk/base/quantity.h"
+#include "hawk/target/core_headers.h"
 
 /* Segments that share bytes of the file would let a small file claim any amount of memory. One
  * damaged header may share; this is where it ends. */
 enum { SHARED_BYTES_FACTOR = 4 };
-
-/* Linux allows a process 65,530 mappings, or what the administrator says. Bounds memory, where the
- * file is large and its count of segments forged. */
-static const uint64_t SEGMENTS_MAX = UINT64_C(1) << 22;
 
 struct reader {
 	const uint8_t *bytes;
@@ -36,34 +33,11 @@ struct reader {
 	uint64_t note_bytes;
 };
 
-struct header_table {
-	uint64_t offset;
-	uint64_t count; /* that the file holds */
-};
-
 static uint64_t present(const struct reader *reader, uint64_t offset, uint64_t bytes)
 {
 	if (offset >= reader->size)
 		return 0;
 	return bytes < reader->size - offset ? bytes : reader->size - offset;
-}
-
-/** The real number of program headers, when the 16-bit field overflowed. */
-static bool read_extended_count(const struct reader *reader, uint64_t section_offset,
-				uint64_t *count)
-{
-	struct hawk_cursor cursor = hawk_cursor_over(reader->bytes, reader->size);
-	uint64_t info;
-
-	if (!section_offset)
-		return false;
-	hawk_cursor_seek(&cursor, section_offset);
-	hawk_cursor_skip(&cursor, offsetof(Elf64_Shdr, sh_info));
-	info = hawk_cursor_u32(&cursor);
-	if (cursor.failed || !info)
-		return false;
-	*count = info;
-	return true;
 }
 
 /** The next program header; zeros behind the end. */
@@ -75,75 +49,33 @@ static Elf64_Phdr next_header(struct hawk_cursor *cursor)
 	return header;
 }
 
-/** At most `held` headers, when their number is lost: the first data ends the list, for nobody puts
- * data before it. */
-static uint64_t infer_count(const struct reader *reader, uint64_t offset, uint64_t held)
+static struct hawk_error *locate_headers(const struct reader *reader, struct hawk_core_headers *ret)
 {
-	struct hawk_cursor cursor = hawk_cursor_over(reader->bytes, reader->size);
-	uint64_t count = held;
+	struct hawk_error *err = hawk_core_headers_locate(reader->bytes, reader->size, ret);
 
-	hawk_cursor_seek(&cursor, offset);
-	for (uint64_t i = 0; i < count && i < SEGMENTS_MAX; i++) {
-		Elf64_Phdr header = next_header(&cursor);
-		uint64_t fit;
-
-		if (header.p_offset <= offset)
-			continue;
-		fit = (header.p_offset - offset) / sizeof(header);
-		if (fit < count)
-			count = fit > i ? fit : i + 1;
-	}
-	return count;
-}
-
-static struct hawk_error *locate_headers(const struct reader *reader, struct header_table *ret)
-{
-	struct hawk_cursor cursor = hawk_cursor_over(reader->bytes, reader->size);
-	uint64_t section_offset, count, held;
-	uint16_t entry_bytes;
-	bool count_unknown;
-
-	hawk_cursor_seek(&cursor, offsetof(Elf64_Ehdr, e_phoff));
-	ret->offset = hawk_cursor_u64(&cursor);
-	section_offset = hawk_cursor_u64(&cursor);
-	hawk_cursor_seek(&cursor, offsetof(Elf64_Ehdr, e_phentsize));
-	entry_bytes = hawk_cursor_u16(&cursor);
-	count = hawk_cursor_u16(&cursor);
-	if (!count)
-		return hawk_error_create(HAWK_ERROR_FORMAT, "is a core without program headers");
-	if (entry_bytes != sizeof(Elf64_Phdr))
-		return hawk_error_create(HAWK_ERROR_FORMAT,
-					 "is damaged: program headers of %u bytes", entry_bytes);
-	count_unknown = count == PN_XNUM && !read_extended_count(reader, section_offset, &count);
-	held = present(reader, ret->offset, UINT64_MAX) / sizeof(Elf64_Phdr);
-	if (!held)
-		return hawk_error_create(HAWK_ERROR_FORMAT,
-					 "is cut off before its first program header (%zu bytes)",
-					 reader->size);
-	reader->segments->doubtful = count_unknown || held < count;
-	if (count_unknown) {
-		count = infer_count(reader, ret->offset, held);
+	if (err)
+		return err;
+	reader->segments->doubtful = !hawk_core_headers_whole(ret);
+	if (!ret->listed)
 		hawk_findings_add(reader->findings, HAWK_FINDING_MISSING, true, "core-header-count",
 				  "the number of segments is lost with the end of the core");
-	} else if (held < count) {
+	else if (!hawk_core_headers_whole(ret))
 		hawk_findings_add(reader->findings, HAWK_FINDING_MISSING, true, "core-truncated",
 				  "the core is cut off inside its list of segments: %" PRIu64
 				  " of %" PRIu64 " are there",
-				  held, count);
-	}
-	ret->count = held < count ? held : count;
+				  ret->count, ret->listed);
 	return NULL;
 }
 
-static void limit_count(const struct reader *reader, struct header_table *table)
+static void limit_count(const struct reader *reader, struct hawk_core_headers *table)
 {
-	if (table->count <= SEGMENTS_MAX)
+	if (table->count <= HAWK_CORE_SEGMENTS_MAX)
 		return;
 	reader->segments->doubtful = true;
 	hawk_findings_add(reader->findings, HAWK_FINDING_DAMAGE, true, "segments-too-many",
-			  "the core has %" PRIu64 " segments; the first %" PRIu64 " are looked at",
-			  table->count, SEGMENTS_MAX);
-	table->count = SEGMENTS_MAX;
+			  "the core has %" PRIu64 " segments; the first %d are looked at",
+			  table->count, HAWK_CORE_SEGMENTS_MAX);
+	table->count = HAWK_CORE_SEGMENTS_MAX;
 }
 
 static uint32_t mapping_flags(uint32_t elf_flags)
@@ -214,7 +146,7 @@ static void add_note_range(struct reader *reader, const Elf64_Phdr *header)
 	reader->segments->note_count++;
 }
 
-static void read_headers(struct reader *reader, const struct header_table *table)
+static void read_headers(struct reader *reader, const struct hawk_core_headers *table)
 {
 	struct hawk_cursor cursor = hawk_cursor_over(reader->bytes, reader->size);
 
@@ -480,7 +412,7 @@ struct hawk_error *hawk_core_read_segments(const uint8_t *bytes, size_t size,
 {
 	struct reader reader = {
 		.bytes = bytes, .size = size, .segments = ret, .findings = findings};
-	struct header_table table = {0};
+	struct hawk_core_headers table = {0};
 	struct hawk_error *error;
 	bool fit = true;
 

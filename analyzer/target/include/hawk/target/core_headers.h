@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Where a core file's program headers lie, and how many there are. Whoever reads or copies a core
+ * asks here, so that both see the same segments in damaged files.
+ */
+#ifndef HAWK_ANALYZER_TARGET_CORE_HEADERS_H
+#define HAWK_ANALYZER_TARGET_CORE_HEADERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hawk/base/error.h"
+
+/** Linux allows a process 65,530 mappings by default. Bounds memory where a count is forged. */
+enum { HAWK_CORE_SEGMENTS_MAX = 1 << 22 };
+
+struct hawk_core_headers {
+	uint64_t offset; /**< of the first, in the file, in bytes */
+	uint64_t count;  /**< held by the file whole; at least 1 */
+	uint64_t listed; /**< how many there should be; 0 = unknown: `count` was inferred */
+};
+
+/** Fails if the file holds no program header of the usual size. */
+struct hawk_error *hawk_core_headers_locate(const uint8_t *bytes, size_t size,
+					    struct hawk_core_headers *ret);
+
+/** Returns true if the list is complete, and its length known. */
+static inline bool hawk_core_headers_whole(const struct hawk_core_headers *headers)
+{
+	return headers->count == headers->listed;
+}
+
+#endif
