@@ -51,7 +51,7 @@ struct hawk_settings {
 	const char *sysroot;
 	const char *debug_directory;
 	const char *executable;
-	const char *output;     /**< a file; NULL = standard output */
+	const char *output;     /**< a file; NULL = standard output, also for "-" */
 	bool force;             /**< it may exist */
 	const char *table_file; /**< of the tracer (table=FILE) */
 	const char *module;

@@ -5,9 +5,13 @@
  */
 #include "export_graph.h"
 
+#include <stdlib.h>
+
 #include "hawk/analysis/leaks.h"
+#include "hawk/base/cleanup.h"
 #include "hawk/export/dot.h"
 #include "hawk/export/heap_snapshot.h"
+#include "hawk/output/file.h"
 #include "session_sql.h"
 
 struct hawk_error *hawk_export_graph_check(const struct hawk_settings *settings,
@@ -18,8 +22,6 @@ struct hawk_error *hawk_export_graph_check(const struct hawk_settings *settings,
 					 "--what, --plumbing and --base are for formats of stacks");
 	if (format == HAWK_EXPORT_DOT)
 		return NULL;
-	if (format == HAWK_EXPORT_SQLITE && !settings->output)
-		return hawk_error_create(HAWK_ERROR_USAGE, "a database needs -o FILE");
 	if (settings->focus || settings->ignore || settings->min_bytes)
 		return hawk_error_create(HAWK_ERROR_USAGE,
 					 "this format has all blocks: no --focus, --ignore, "
@@ -61,7 +63,7 @@ static const struct hawk_findings *get_findings(void *context)
 	return &session->findings;
 }
 
-static struct hawk_error *export_sqlite(struct hawk_session *session)
+static struct hawk_error *save_tables(struct hawk_session *session, int fd)
 {
 	const struct hawk_sql_about about = {
 		.version = HAWK_VERSION,
@@ -70,15 +72,46 @@ static struct hawk_error *export_sqlite(struct hawk_session *session)
 		.context = session,
 	};
 	struct hawk_sql *sql = NULL;
-	const char *path;
-	struct hawk_error *err = hawk_output_file_path(session->output, &path);
+	struct hawk_error *err = hawk_session_sql(session, &sql);
 
 	if (!err)
-		err = hawk_session_sql(session, &sql);
-	if (!err)
-		err = hawk_sql_save(sql, path, &about);
+		err = hawk_sql_save(sql, fd, &about);
 	hawk_sql_close(sql);
 	return err;
+}
+
+/** SQLite goes back and forth in what it writes: into a file without a name first. */
+static struct hawk_error *save_to_pipe(struct hawk_session *session)
+{
+	const char *folder = getenv("TMPDIR");
+	CLEANUP(text) struct hawk_text path = {0};
+	CLEANUP(close_fd) int fd = -1;
+	struct hawk_output_file *file;
+	struct hawk_error *err;
+	int errnum;
+
+	hawk_text_printf(&path, "%s/hawk-core", folder && *folder ? folder : "/var/tmp");
+	if (path.failed)
+		return &hawk_enomem;
+	errnum = hawk_output_file_create(path.bytes, false, &fd, &file);
+	if (errnum)
+		return hawk_error_os(errnum, "cannot make a temporary file (TMPDIR) like",
+				     path.bytes);
+	err = save_tables(session, fd);
+	if (!err)
+		err = hawk_output_append_file(session->output, fd);
+	hawk_output_file_destroy(file);
+	return err;
+}
+
+static struct hawk_error *export_sqlite(struct hawk_session *session)
+{
+	struct hawk_error *err = hawk_output_refuse_terminal(session->output, "a database");
+
+	if (err)
+		return err;
+	return session->output->file ? save_tables(session, session->output->fd)
+				     : save_to_pipe(session);
 }
 
 /** As `sites --dot`, of sites that --focus, --ignore and --min-bytes leave. */

@@ -252,6 +252,8 @@ bool hawk_options_read(const struct hawk_verb *verb, int argc, char **argv,
 			      option && option->argument ? option->argument : "");
 		return false;
 	}
+	if (settings->output && !strcmp(settings->output, "-"))
+		settings->output = NULL;
 	settings->operands = argv + optind;
 	settings->count = argc - optind;
 	return true;

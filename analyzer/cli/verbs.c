@@ -57,8 +57,10 @@ const struct hawk_option hawk_color_options[] = {
 
 const struct hawk_option hawk_output_options[] = {
 	{"output", 'o', HAWK_OPTION_STRING, HAWK_AT(output), "FILE",
-	 "write the answer to FILE (mode 0600), which is there when it is complete, or not at all"},
-	{"force", '\0', HAWK_OPTION_FLAG, HAWK_AT(force), NULL, "replace FILE if it exists"},
+	 "write the answer to FILE (mode 0600), which appears once it is complete; - is standard "
+	 "output"},
+	{"force", '\0', HAWK_OPTION_FLAG, HAWK_AT(force), NULL,
+	 "replace FILE if it exists; of a symbolic link, the link"},
 	{0},
 };
 

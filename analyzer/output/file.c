@@ -84,15 +84,6 @@ static int give_name(int fd, const char *to)
 	return linkat(AT_FDCWD, from, AT_FDCWD, to, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
 }
 
-int hawk_output_file_name(struct hawk_output_file *file, int fd, const char **ret)
-{
-	int errnum = file->named ? 0 : give_name(fd, file->temporary);
-
-	file->named = !errnum;
-	*ret = file->temporary;
-	return errnum;
-}
-
 /** Renames the temporary file; fails if the name is taken. */
 static int rename_to_free_name(struct hawk_output_file *file)
 {
@@ -107,12 +98,11 @@ static int rename_to_free_name(struct hawk_output_file *file)
 
 static int rename_over(struct hawk_output_file *file, int fd)
 {
-	const char *temporary;
-	int errnum = hawk_output_file_name(file, fd, &temporary);
+	int errnum = file->named ? 0 : give_name(fd, file->temporary);
 
 	if (errnum)
 		return errnum;
-	file->named = rename(temporary, file->path) != 0;
+	file->named = rename(file->temporary, file->path) != 0;
 	return file->named ? errno : 0;
 }
 

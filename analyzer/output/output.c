@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "hawk/base/cleanup.h"
 #include "hawk/output/file.h"
 #include "filter.h"
 
@@ -40,15 +41,6 @@ static int open_directly(const char *path, const struct stat *info)
 	return open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 }
 
-/** The file behind symbolic links, which are kept, or `path` itself. Returns NULL without memory.
- */
-static char *resolve(const char *path)
-{
-	char *resolved = realpath(path, NULL);
-
-	return resolved || errno == ENOMEM ? resolved : strdup(path);
-}
-
 static struct hawk_error *exists_error(const struct hawk_output *output)
 {
 	return hawk_error_create(HAWK_ERROR_OS, "%s exists already; --force replaces it",
@@ -62,7 +54,7 @@ struct hawk_error *hawk_output_open_file(struct hawk_output *output, const char 
 
 	hawk_output_init(output, -1);
 	output->force = force;
-	output->path = resolve(path);
+	output->path = strdup(path);
 	if (!output->path)
 		return &hawk_enomem;
 	if (stat(path, &info) == 0 && (!S_ISREG(info.st_mode) || is_standard_output(&info))) {
@@ -77,17 +69,6 @@ struct hawk_error *hawk_output_open_file(struct hawk_output *output, const char 
 		return hawk_error_os(errnum, "cannot write to", path);
 	output->terminal = isatty(output->fd);
 	return NULL;
-}
-
-struct hawk_error *hawk_output_file_path(struct hawk_output *output, const char **ret)
-{
-	int errnum;
-
-	if (!output->file)
-		return hawk_error_create(HAWK_ERROR_USAGE, "%s is not a regular file",
-					 hawk_output_name(output));
-	errnum = hawk_output_file_name(output->file, output->fd, ret);
-	return errnum ? hawk_error_os(errnum, "cannot write to", output->path) : NULL;
 }
 
 struct hawk_error *hawk_output_refuse_terminal(const struct hawk_output *output, const char *what)
@@ -207,6 +188,21 @@ void hawk_output_append(struct hawk_output *output, const void *bytes, size_t si
 	if (size)
 		memcpy(output->buffer + output->used, bytes, size);
 	output->used += size;
+}
+
+struct hawk_error *hawk_output_append_file(struct hawk_output *output, int fd)
+{
+	CLEANUP(free_ptr) char *bytes = malloc(HAWK_OUTPUT_BUFFER_BYTES);
+	off_t at = 0;
+	ssize_t got;
+
+	if (!bytes)
+		return &hawk_enomem;
+	while ((got = pread(fd, bytes, HAWK_OUTPUT_BUFFER_BYTES, at)) > 0 && !output->errnum) {
+		hawk_output_append(output, bytes, (size_t)got);
+		at += got;
+	}
+	return got < 0 ? hawk_error_os(errno, "cannot read", "a temporary file") : NULL;
 }
 
 void hawk_output_puts(struct hawk_output *output, const char *string)

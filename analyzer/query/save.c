@@ -3,7 +3,11 @@
  * @file
  * All tables as a database of their own: real ones, with an index where the virtual ones have a
  * look-up. Nothing protects the file while it is made; the caller does, who gives it its name.
+ *
+ * SQLite opens files by name only, and follows links itself. So a file without a name is opened as
+ * /proc/self/fd/N, by a VFS that leaves this name as it is.
  */
+#include <fcntl.h>
 #include <string.h>
 
 #include "hawk/base/cleanup.h"
@@ -147,13 +151,55 @@ static bool put_about(struct hawk_sql *sql, const struct hawk_sql_about *about)
 	return good;
 }
 
-static bool attach(struct hawk_sql *sql, const char *path)
+/** xFullPathname that keeps `name`. */
+static int keep_name(sqlite3_vfs *vfs, const char *name, int size, char *ret)
 {
-	const char *const values[] = {path, NULL};
-	CLEANUP(text) struct hawk_text numbers = {0};
+	(void)vfs;
+	sqlite3_snprintf(size, ret, "%s", name);
+	return SQLITE_OK;
+}
 
+/** SQLite's open(), which has followed links before, and refuses them here. */
+static int open_link(const char *path, int flags, int mode)
+{
+	return open(path, flags & ~O_NOFOLLOW, mode);
+}
+
+/** Makes the VFS "links" known. False: no memory. */
+static bool register_links(sqlite3_vfs *usual)
+{
+	static sqlite3_vfs links;
+
+	if (sqlite3_vfs_find("links"))
+		return true;
+	links = *usual;
+	links.zName = "links";
+	links.xFullPathname = keep_name;
+	return sqlite3_vfs_register(&links, false) == SQLITE_OK;
+}
+
+/** Runs ATTACH for `name`, a link in /proc, whose text is no path to its file. */
+static bool attach_link(struct hawk_sql *sql, const char *name)
+{
+	sqlite3_vfs *usual = sqlite3_vfs_find(NULL);
+	const char *const values[] = {name, NULL};
+	bool good;
+
+	if (!register_links(usual))
+		return false;
+	usual->xSetSystemCall(usual, "open", (sqlite3_syscall_ptr)open_link);
+	good = run(sql, "ATTACH ? AS file", values);
+	usual->xSetSystemCall(usual, "open", NULL);
+	return good;
+}
+
+static bool attach(struct hawk_sql *sql, int fd)
+{
+	CLEANUP(text) struct hawk_text numbers = {0}, name = {0};
+
+	hawk_text_printf(&name, "file:/proc/self/fd/%d?vfs=links", fd);
 	hawk_text_printf(&numbers, "PRAGMA file.application_id = %d", APPLICATION_ID);
-	if (!run(sql, "ATTACH ? AS file", values) ||
+	if (!is_whole(sql, &name) || !attach_link(sql, name.bytes) ||
 	    !run(sql, "PRAGMA file.journal_mode = OFF", NULL) ||
 	    !run(sql, "PRAGMA file.synchronous = OFF", NULL) || !run_text(sql, &numbers))
 		return false;
@@ -172,8 +218,7 @@ static bool save(struct hawk_sql *sql, const struct hawk_sql_about *about)
 	return put_about(sql, about) && run(sql, "COMMIT", NULL);
 }
 
-struct hawk_error *hawk_sql_save(struct hawk_sql *sql, const char *path,
-				 const struct hawk_sql_about *about)
+struct hawk_error *hawk_sql_save(struct hawk_sql *sql, int fd, const struct hawk_sql_about *about)
 {
 	struct hawk_progress progress;
 	struct hawk_error *err = NULL;
@@ -181,7 +226,7 @@ struct hawk_error *hawk_sql_save(struct hawk_sql *sql, const char *path,
 	hawk_progress_begin(&progress, "writing tables", 0);
 	hawk_sql_refresh(sql);
 	sql->is_saved = true;
-	if (!attach(sql, path) || !save(sql, about))
+	if (!attach(sql, fd) || !save(sql, about))
 		err = fail(sql);
 	hawk_progress_end(&progress);
 	return err;

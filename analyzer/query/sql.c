@@ -63,7 +63,8 @@ struct hawk_error *hawk_sql_open(const struct hawk_sql_source *source, struct ha
 	if (!sql)
 		return &hawk_enomem;
 	sql->source = *source;
-	if (sqlite3_open_v2(":memory:", &sql->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+	if (sqlite3_open_v2(":memory:", &sql->database,
+			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI,
 			    NULL) != SQLITE_OK ||
 	    !register_all(sql)) {
 		hawk_sql_close(sql);

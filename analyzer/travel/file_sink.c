@@ -148,15 +148,16 @@ static bool ends_in_zst(const char *path)
 	return length > 4 && !strcmp(path + length - 4, ".zst");
 }
 
-/* What is at the place already. */
+/* What is at the place already. A link is replaced, unless it leads to a device or a pipe. */
 static struct hawk_error *check_place(const struct hawk_file_sink_settings *settings)
 {
-	struct stat status;
+	struct stat link, status;
 
-	if (lstat(settings->path, &status))
+	if (lstat(settings->path, &link))
 		return errno == ENOENT ? NULL
 				       : hawk_error_os(errno, "cannot write", settings->path);
-	if (!S_ISREG(status.st_mode))
+	if (!S_ISREG(link.st_mode) &&
+	    !(S_ISLNK(link.st_mode) && (stat(settings->path, &status) || S_ISREG(status.st_mode))))
 		return hawk_error_create(HAWK_ERROR_OS,
 					 "cannot write %s: it exists and is no regular file",
 					 settings->path);

@@ -57,6 +57,34 @@ def check_existing():
     hawk.expect_equal(os.listdir(where), ["answer"], "--force: files")
 
 
+def check_links():
+    """A symbolic link is replaced, and never what it leads to."""
+    where = hawk.temporary_folder()
+    target, link = os.path.join(where, "target"), os.path.join(where, "link")
+    for verb in (["analyze"], ["redact"]):
+        hawk.write(target, "precious")
+        os.symlink(target, link)
+        done = hawk.run(question(verb, link))
+        hawk.expect_equal(done.returncode, hawk.EXIT_UNREADABLE, f"{verb}: a link")
+        hawk.expect("--force" in done.stderr, done.stderr)
+        done = hawk.run(question(verb, link, "--force"))
+        hawk.expect_equal(done.returncode, hawk.EXIT_OK, f"{verb}: a link, with --force: {done.stderr}")
+        hawk.expect_equal((read(target), os.path.islink(link)), ("precious", False), f"{verb}: a link, with --force")
+        os.unlink(link)
+    hawk.expect_equal(os.listdir(where), ["target"], "links: files")
+
+
+def check_dash():
+    """-o - is standard output."""
+    where = hawk.temporary_folder()
+    for verb in VERBS + (["html"], ["export", "--format=folded"], ["export", "--format=sqlite"]):
+        plain, written = (subprocess.run(question(verb, path), capture_output=True, cwd=where, timeout=120)
+                          for path in (None, "-"))
+        hawk.expect_equal(written.returncode, hawk.EXIT_OK, f"{verb} -o -: {written.stderr}")
+        hawk.expect(written.stdout and written.stdout == plain.stdout, f"{verb} -o -: another answer")
+    expect_empty(where, "-o -")
+
+
 def limit_files():
     resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT_BYTES, LIMIT_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -85,11 +113,11 @@ def check_no_room():
 
 
 def written_bytes(process, where):
-    """How far the process is in the file that it has in the folder, named or not."""
+    """The size of the file that the process has in the folder, named or not."""
     for fd in os.listdir(f"/proc/{process.pid}/fd"):
         try:
             if os.readlink(f"/proc/{process.pid}/fd/{fd}").startswith(where):
-                return int(read(f"/proc/{process.pid}/fdinfo/{fd}").split()[1])
+                return os.stat(f"/proc/{process.pid}/fd/{fd}").st_size
         except FileNotFoundError:
             pass
     return 0
@@ -115,6 +143,26 @@ def check_killed():
         process.send_signal(number)
         hawk.expect_equal(process.wait(timeout=60), -number, "killed")
         expect_empty(where, number.name)
+    check_killed_database(where)
+
+
+def check_killed_database(where):
+    """Stopped in the middle of a database, which has no name until it is complete."""
+    path = os.path.join(where, "answer")
+    for _ in range(50):
+        process = subprocess.Popen([hawk.CORE, "export", "--format=sqlite", "-o", path, core],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while process.poll() is None and not written_bytes(process, where):
+            pass
+        process.send_signal(signal.SIGSTOP)
+        found = os.listdir(where)
+        process.kill()
+        process.wait(timeout=60)
+        if found != ["answer"]:
+            hawk.expect_equal(found, [], "files while a database is made")
+            return expect_empty(where, "a database, SIGKILL")
+        os.unlink(path)
+    print("each database was complete before it could be stopped")
 
 
 def check_no_answer():

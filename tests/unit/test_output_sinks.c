@@ -315,18 +315,34 @@ FILE_TEST(a_file_that_appears_meanwhile_is_kept)
 	expect_entries(1);
 }
 
-FILE_TEST(a_symbolic_link_stays_one_and_its_file_is_replaced)
+FILE_TEST(a_symbolic_link_is_replaced_and_its_file_stays)
 {
-	char link[PATH_BYTES + 8];
+	char other[PATH_BYTES + 8];
 
-	snprintf(link, sizeof(link), "%s/link", folder);
-	close(open(path, O_CREAT | O_WRONLY, 0600));
-	assert_int_equal(symlink("file", link), 0);
-	check(hawk_output_open_file(&output, link, true));
-	hawk_output_puts(&output, "behind it");
+	snprintf(other, sizeof(other), "%s/other", folder);
+	close(open(other, O_CREAT | O_WRONLY, 0600));
+	assert_int_equal(symlink("other", path), 0);
+	check_fails(hawk_output_open_file(&output, path, false), HAWK_ERROR_OS, "--force");
+	hawk_output_deinit(&output);
+	check(hawk_output_open_file(&output, path, true));
+	hawk_output_puts(&output, "instead of it");
 	check(hawk_output_finish(&output));
-	expect_file("behind it");
-	unlink(link);
+	expect_file("instead of it");
+	expect_entries(2);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rename(other, path), 0);
+	expect_file("");
+}
+
+FILE_TEST(a_link_to_nowhere_is_a_file_that_exists)
+{
+	assert_int_equal(symlink("nowhere", path), 0);
+	check_fails(hawk_output_open_file(&output, path, false), HAWK_ERROR_OS, "--force");
+	hawk_output_deinit(&output);
+	check(hawk_output_open_file(&output, path, true));
+	hawk_output_puts(&output, "here");
+	check(hawk_output_finish(&output));
+	expect_file("here");
 	expect_entries(1);
 }
 
@@ -396,7 +412,8 @@ TEST(a_terminal_is_refused)
 	if (terminal < 0)
 		skip();
 	hawk_output_init(&output, terminal);
-	check_fails(hawk_output_refuse_terminal(&output, "gzip"), HAWK_ERROR_USAGE, "refusing to write gzip");
+	check_fails(hawk_output_refuse_terminal(&output, "gzip"), HAWK_ERROR_USAGE,
+		    "refusing to write gzip");
 	close(terminal);
 	begin();
 	check(hawk_output_refuse_terminal(&output, "gzip"));

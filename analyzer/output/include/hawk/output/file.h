@@ -17,10 +17,6 @@ struct hawk_output_file;
  * or an errno; `*fd`, for reading and writing, belongs to the caller. */
 int hawk_output_file_create(const char *path, bool named, int *fd, struct hawk_output_file **ret);
 
-/** Gives the file, which is not complete, its temporary name; `*ret` is that. Returns 0 or an
- * errno. */
-int hawk_output_file_name(struct hawk_output_file *file, int fd, const char **ret);
-
 /** Gives the complete file its name and makes it survive a crash of the machine. Returns 0 or an
  * errno: EEXIST if the name is taken and `force` is not set. */
 int hawk_output_file_publish(struct hawk_output_file *file, int fd, bool force);

@@ -53,16 +53,11 @@ void hawk_output_init(struct hawk_output *output, int fd);
 
 /**
  * Initializes with a file of mode 0600 that hawk_output_finish() gives its name. One that exists is
- * an error, or with `force` replaced. What is no regular file (a fifo, a device) and what standard
- * output leads to are written directly. hawk_output_deinit() is needed also after an error.
+ * an error, or with `force` replaced; of a symbolic link, the link is. A pipe or a device, and what
+ * standard output leads to, are written directly, then `output->file` is NULL.
+ * hawk_output_deinit() is needed also after an error.
  */
 struct hawk_error *hawk_output_open_file(struct hawk_output *output, const char *path, bool force);
-
-/**
- * Gives the file a temporary name, under which a library can write to it instead of the output;
- * `*ret` lives as long as the output. HAWK_ERROR_USAGE if the output is no such file.
- */
-struct hawk_error *hawk_output_file_path(struct hawk_output *output, const char **ret);
 
 /** Frees all but `output` itself; without hawk_output_finish() there is no file. Accepts NULL. */
 void hawk_output_deinit(struct hawk_output *output);
@@ -95,6 +90,10 @@ void hawk_output_flush(struct hawk_output *output);
 struct hawk_error *hawk_output_finish(struct hawk_output *output);
 
 void hawk_output_append(struct hawk_output *output, const void *bytes, size_t size);
+
+/** Appends the whole file `fd`, which stays open. Returns errors of reading. */
+struct hawk_error *hawk_output_append_file(struct hawk_output *output, int fd);
+
 void hawk_output_puts(struct hawk_output *output, const char *string);
 void hawk_output_printf(struct hawk_output *output, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -67,11 +67,11 @@ struct hawk_sql_about {
 };
 
 /**
- * Writes all tables, without hidden columns, to the database `path`, which is empty or not there.
- * docs/export.md describes it. The hawk_sql can only be closed afterwards. A file that cannot be
- * written is HAWK_ERROR_OS, and what is there then is of no use.
+ * Writes all tables, without hidden columns, to the empty file `fd` as a database. It needs no name
+ * and stays the caller's. docs/export.md describes it. The hawk_sql can only be closed afterwards.
+ * A file that cannot be written is HAWK_ERROR_OS, and what is there then is of no use.
  */
-struct hawk_error *hawk_sql_save(struct hawk_sql *sql, const char *path,
+struct hawk_error *hawk_sql_save(struct hawk_sql *sql, int fd,
 				 const struct hawk_sql_about *about);
 
 /** Returns "CREATE TABLE ..." of table `index`, or NULL after the last. */
