@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hawk/target/links.h"
+
 /* Far above any real process, whose mappings the kernel limits to 65530. */
 enum {
 	MODULES_MAX = 16384,
@@ -274,18 +276,8 @@ static void mark_main(struct hawk_target *target)
 }
 
 enum {
-	LINKS_MAX = 8192,
 	DYNAMIC_MAX = 1024,
 	HEADERS_MAX = 128,
-	NAME_BYTES_MAX = 4096,
-};
-
-/* struct link_map of every glibc and musl; its first four members are public (<link.h>). */
-struct link {
-	uint64_t bias;
-	uint64_t name;
-	uint64_t dynamic;
-	uint64_t next;
 };
 
 static bool read_exactly(const struct hawk_target *target, uint64_t address, void *to, size_t bytes)
@@ -321,7 +313,6 @@ static uint64_t find_dynamic(const struct hawk_target *target)
 static uint64_t find_first_link(const struct hawk_target *target)
 {
 	uint64_t dynamic = find_dynamic(target);
-	uint64_t debug[2]; /* r_version and r_map of struct r_debug */
 
 	for (size_t i = 0; i < DYNAMIC_MAX; i++) {
 		Elf64_Dyn entry;
@@ -329,18 +320,16 @@ static uint64_t find_first_link(const struct hawk_target *target)
 		if (!read_exactly(target, dynamic, &entry, sizeof(entry)) || entry.d_tag == DT_NULL)
 			return 0;
 		if (entry.d_tag == DT_DEBUG)
-			return read_exactly(target, entry.d_un.d_ptr, debug, sizeof(debug))
-				       ? debug[1]
-				       : 0;
+			return hawk_links_first(target, entry.d_un.d_ptr);
 		dynamic += sizeof(entry);
 	}
 	return 0;
 }
 
 /** The link's name, "" if it cannot be read; NULL = out of memory. */
-static const char *read_name(struct hawk_target *target, const struct link *link)
+static const char *read_name(struct hawk_target *target, const struct hawk_link *link)
 {
-	char name[NAME_BYTES_MAX];
+	char name[HAWK_LINK_NAME_BYTES_MAX];
 	size_t bytes = hawk_target_read_some(target, link->name, name, sizeof(name));
 
 	if (!link->name || !bytes || !memchr(name, 0, bytes) || !name[0])
@@ -350,7 +339,7 @@ static const char *read_name(struct hawk_target *target, const struct link *link
 
 /** The mapping where the image of `link` starts: that of its bias, as libraries are linked at 0. */
 static const struct hawk_mapping *first_mapping(const struct hawk_target *target,
-						const struct link *link)
+						const struct hawk_link *link)
 {
 	const struct hawk_mapping *mapping = hawk_target_mapping_at(target, link->bias);
 
@@ -360,7 +349,7 @@ static const struct hawk_mapping *first_mapping(const struct hawk_target *target
 }
 
 /** A module that only the list knows of. It must not overlap another one. */
-static struct hawk_error *add_module(struct hawk_target *target, const struct link *link)
+static struct hawk_error *add_module(struct hawk_target *target, const struct hawk_link *link)
 {
 	const struct hawk_mapping *first = first_mapping(target, link);
 	const struct hawk_mapping *last = hawk_target_mapping_at(target, link->dynamic);
@@ -385,7 +374,7 @@ static struct hawk_error *add_module(struct hawk_target *target, const struct li
 /** A link that is in `known` modules fills in what they lack; any other is a new module. Modules
  * added meanwhile stand behind the sorted ones. */
 static struct hawk_error *use_link(struct hawk_target *target, size_t known,
-				   const struct link *link)
+				   const struct hawk_link *link)
 {
 	struct hawk_module *module = NULL;
 
@@ -438,21 +427,21 @@ static struct hawk_error *follow_links(struct hawk_target *target, struct hawk_f
 	if (!links_needed(target))
 		return NULL;
 	address = find_first_link(target);
-	for (; address && count < LINKS_MAX; count++) {
+	for (; address && count < HAWK_LINKS_MAX; count++) {
 		struct hawk_error *error;
-		struct link link;
+		struct hawk_link link;
 
-		if (!read_exactly(target, address, &link, sizeof(link)))
+		if (!hawk_link_read(target, address, &link))
 			break;
 		error = use_link(target, known, &link);
 		if (error)
 			return error;
 		address = link.next;
 	}
-	if (count == LINKS_MAX)
+	if (count == HAWK_LINKS_MAX)
 		hawk_findings_add(findings, HAWK_FINDING_DAMAGE, false, "link-map-endless",
 				  "the list of loaded files has more than %d entries or is a ring",
-				  LINKS_MAX);
+				  HAWK_LINKS_MAX);
 	if (target->module_count)
 		qsort(target->modules, target->module_count, sizeof(*target->modules),
 		      compare_start);

@@ -15,17 +15,12 @@
 #include "hawk/libc/chunk.h"
 #include "hawk/libc/stacks.h"
 #include "hawk/target/extent.h"
+#include "hawk/target/links.h"
 
 enum {
 	HEADERS_MAX = 128,           /* program headers of a module */
 	SECTION_BYTES_MAX = 1 << 16, /* of notes, of a dynamic section */
 	VDSO_BYTES_MAX = 1 << 16,
-	LINKS_MAX = 8192,
-	NAME_BYTES_MAX = 4096,
-	DEBUG_BYTES = 40, /* struct r_debug of <link.h> */
-	LINK_BYTES = 40,  /* what is public of struct link_map */
-	LINK_NAME = 8,
-	LINK_NEXT = 24,
 };
 
 static bool read_exactly(const struct hawk_redactor *redactor, uint64_t address, void *to,
@@ -66,27 +61,26 @@ static struct hawk_error *add_table(struct hawk_redactor *redactor)
 
 static struct hawk_error *add_name(struct hawk_redactor *redactor, uint64_t address)
 {
-	char name[NAME_BYTES_MAX];
+	char name[HAWK_LINK_NAME_BYTES_MAX];
 	size_t size = hawk_target_read_some(redactor->target, address, name, sizeof(name));
 
 	return add_bytes(redactor, address, strnlen(name, size));
 }
 
 /* The loader's list of modules, by which gdb finds them. */
-static struct hawk_error *add_links(struct hawk_redactor *redactor, uint64_t debug)
+static struct hawk_error *add_links(struct hawk_redactor *redactor, uint64_t head)
 {
-	struct hawk_error *err = add_bytes(redactor, debug, DEBUG_BYTES);
-	uint64_t words[2]; /* version, first link */
-	uint64_t link[LINK_BYTES / sizeof(uint64_t)];
-	uint64_t at = read_exactly(redactor, debug, words, sizeof(words)) ? words[1] : 0;
+	struct hawk_error *err = add_bytes(redactor, head, HAWK_LINKS_HEAD_BYTES);
+	uint64_t at = hawk_links_first(redactor->target, head);
+	struct hawk_link link;
 
-	for (unsigned i = 0; !err && i < LINKS_MAX; i++) {
-		if (!read_exactly(redactor, at, link, sizeof(link)))
+	for (unsigned i = 0; !err && i < HAWK_LINKS_MAX; i++) {
+		if (!hawk_link_read(redactor->target, at, &link))
 			break;
-		err = add_bytes(redactor, at, LINK_BYTES);
+		err = add_bytes(redactor, at, sizeof(link));
 		if (!err)
-			err = add_name(redactor, link[LINK_NAME / sizeof(uint64_t)]);
-		at = link[LINK_NEXT / sizeof(uint64_t)];
+			err = add_name(redactor, link.name);
+		at = link.next;
 	}
 	return err;
 }
