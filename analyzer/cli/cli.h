@@ -80,7 +80,7 @@ struct hawk_settings {
 	struct hawk_number {
 		bool given;
 		uint64_t value;
-	} exit_code, context;
+	} exit_code, context, timeout;
 	struct hawk_strings {
 		const char *items[HAWK_STRINGS_MAX];
 		size_t count;

@@ -39,6 +39,7 @@ int hawk_fail(struct hawk_error *error)
 	enum hawk_error_code reason = hawk_error_code(error);
 	int code = reason == HAWK_ERROR_USAGE      ? HAWK_EXIT_USAGE
 		   : reason == HAWK_ERROR_NO_BLOCK ? HAWK_EXIT_CONDITION
+		   : reason == HAWK_ERROR_LIMIT    ? HAWK_EXIT_PARTIAL
 						   : HAWK_EXIT_UNREADABLE;
 
 	hawk_complain("%s", hawk_error_message(error));

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "session_sql.h"
 
@@ -13,6 +14,16 @@ static enum hawk_sql_format format_of(const struct hawk_settings *settings)
 	if (settings->json)
 		return HAWK_SQL_JSON;
 	return settings->rows ? (enum hawk_sql_format)settings->rows : HAWK_SQL_TABLE;
+}
+
+enum { TIMEOUT_SECONDS = 60 };
+
+/** On a terminal a bar is shown, and somebody can press Ctrl-C. */
+static uint64_t timeout_of(const struct hawk_settings *settings)
+{
+	if (settings->timeout.given)
+		return settings->timeout.value;
+	return isatty(STDERR_FILENO) ? 0 : TIMEOUT_SECONDS;
 }
 
 static struct hawk_error *print_schema(struct hawk_output *output)
@@ -35,7 +46,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 	if (err)
 		return err;
 	err = hawk_sql_run(sql, session->settings->operands[0], format_of(session->settings),
-			   session->output);
+			   timeout_of(session->settings), session->output);
 	hawk_sql_close(sql);
 	hawk_session_check(session);
 	return err;
@@ -44,6 +55,8 @@ static struct hawk_error *answer(struct hawk_session *session)
 static const struct hawk_option options[] = {
 	{"format", 'F', HAWK_OPTION_CHOICE, HAWK_AT(rows), "table|csv|json",
 	 "how rows are written"},
+	{"timeout", '\0', HAWK_OPTION_NUMBER, HAWK_AT(timeout), "SECONDS",
+	 "give up then; 0: never (60, or never where standard error is a terminal)"},
 	{"json", 'j', HAWK_OPTION_FLAG, HAWK_AT(json), NULL, "the same as --format=json"},
 	{0},
 };
@@ -56,7 +69,9 @@ const struct hawk_verb hawk_verb_sql = {
 		   "retained, threads, mappings and modules; \".schema\" as QUERY lists their "
 		   "columns. Addresses are integers: addr(x) writes one as 0x...",
 	.options = {options, hawk_target_options, hawk_output_options, hawk_common_options},
-	.exit_codes = hawk_verb_exit_codes,
+	.exit_codes =
+		"Exit codes: 0 ok, 2 usage, 3 not readable, 4 the answer is incomplete: parts "
+		"of the core are missing, or the query took too long or too much memory.",
 	.needs = "a core file and a query",
 	.operands_min = 1,
 	.operands_max = 1,

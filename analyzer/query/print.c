@@ -4,6 +4,7 @@
  * Rows of a statement as columns for people, as CSV, or as JSON. All of them stream; the widths of
  * columns are those of the first rows.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,19 +29,20 @@ static const char *text_of(sqlite3_stmt *statement, int column)
 	return (const char *)sqlite3_column_text(statement, column);
 }
 
-/** Data as it is, where no terminal would obey it. */
-static void put_csv_field(struct hawk_output *output, const char *text)
+/** Makes text safe for a terminal. A `foreign` one gets a quote if a sheet would calculate it. */
+static void put_csv_field(struct hawk_output *output, const char *text, bool foreign)
 {
 	CLEANUP(text) struct hawk_text safe = {0};
 
 	if (!text)
 		return;
-	if (output->terminal) {
-		hawk_text_puts(&safe, "");
-		hawk_utf8_append_safe(&safe, text);
-		text = safe.bytes ? safe.bytes : "";
-	}
-	if (!strpbrk(text, ",\"\r\n")) {
+	if (foreign && *text && strchr("=+-@", *text))
+		hawk_text_puts(&safe, "'");
+	hawk_utf8_append_safe(&safe, text);
+	if (safe.failed)
+		output->errnum = output->errnum ? output->errnum : ENOMEM;
+	text = hawk_text_string(&safe);
+	if (!strpbrk(text, ",\"")) {
 		hawk_output_puts(output, text);
 		return;
 	}
@@ -53,14 +55,26 @@ static void put_csv_field(struct hawk_output *output, const char *text)
 	hawk_output_puts(output, "\"");
 }
 
-static void put_csv_row(sqlite3_stmt *statement, get_text *get, struct hawk_output *output)
+static bool is_number(sqlite3_stmt *statement, int column)
+{
+	int type = sqlite3_column_type(statement, column);
+
+	return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+}
+
+static void put_csv_row(sqlite3_stmt *statement, bool heading, struct hawk_output *output)
 {
 	int columns = sqlite3_column_count(statement);
 
 	for (int i = 0; i < columns; i++) {
+		/* The type first: reading a number as text changes it. */
+		bool foreign = !heading && !is_number(statement, i);
+
 		if (i)
 			hawk_output_puts(output, ",");
-		put_csv_field(output, get(statement, i));
+		put_csv_field(output,
+			      heading ? sqlite3_column_name(statement, i) : text_of(statement, i),
+			      foreign);
 	}
 	if (columns)
 		hawk_output_puts(output, "\n");
@@ -70,9 +84,9 @@ static int print_csv(sqlite3_stmt *statement, struct hawk_output *output)
 {
 	int code;
 
-	put_csv_row(statement, sqlite3_column_name, output);
+	put_csv_row(statement, true, output);
 	while ((code = sqlite3_step(statement)) == SQLITE_ROW && !output->errnum)
-		put_csv_row(statement, text_of, output);
+		put_csv_row(statement, false, output);
 	return code;
 }
 
@@ -257,7 +271,7 @@ struct hawk_error *hawk_sql_print(struct hawk_sql *sql, sqlite3_stmt *statement,
 		code = print_json(statement, output);
 	else
 		code = print_table(statement, output);
-	if (code == SQLITE_NOMEM)
+	if (code == SQLITE_NOMEM && sqlite3_errcode(sql->database) != SQLITE_NOMEM) // ours
 		return &hawk_enomem;
 	if (code == SQLITE_DONE || code == SQLITE_ROW) // or the reader has gone
 		return NULL;

@@ -180,6 +180,8 @@ static struct hawk_error *get_retained(struct sql_cursor *cursor, uint64_t row, 
 	uint32_t number = (uint32_t)row;
 
 	if (column >= EXACT_ALL && (!exact->known || exact->row != row)) {
+		if (hawk_sql_is_late(sql))
+			return hawk_sql_late_error(sql);
 		err = hawk_site_freed(sql->source.graph, sql->source.reach, NULL, &number, 1,
 				      &exact->retained);
 		exact->known = !err;

@@ -5,10 +5,34 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "state.h"
 
-enum { STEPS_BETWEEN = 1 << 16 /**< of SQLite's, looks at the clock */ };
+enum {
+	STEPS_BETWEEN = 1 << 12,      /**< of SQLite's, looks at the clock */
+	MEMORY_BYTES_MAX = 512 << 20, /**< of SQLite's own, without files that it sorts in */
+};
+
+static const uint64_t NS_PER_S = 1000000000;
+
+/** Far above what a question needs, far below what harms the machine. */
+static const struct {
+	int id, value;
+} limits[] = {
+	{SQLITE_LIMIT_LENGTH, 64 << 20},
+	{SQLITE_LIMIT_SQL_LENGTH, 1 << 20},
+	{SQLITE_LIMIT_COLUMN, 1000},
+	{SQLITE_LIMIT_EXPR_DEPTH, 200},
+	{SQLITE_LIMIT_COMPOUND_SELECT, 100},
+	{SQLITE_LIMIT_VDBE_OP, 1 << 20},
+	{SQLITE_LIMIT_FUNCTION_ARG, 100},
+	{SQLITE_LIMIT_ATTACHED, 0},
+	{SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000},
+	{SQLITE_LIMIT_VARIABLE_NUMBER, 100},
+	{SQLITE_LIMIT_TRIGGER_DEPTH, 10},
+	{SQLITE_LIMIT_WORKER_THREADS, 0},
+};
 
 const struct sql_table *const hawk_sql_tables[] = {
 	&hawk_sql_blocks,  &hawk_sql_sites,    &hawk_sql_frames,   &hawk_sql_edges,
@@ -35,6 +59,37 @@ static void address_text(sqlite3_context *context, int count, sqlite3_value **va
 	sqlite3_result_text(context, text, -1, sqlite3_free);
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+bool hawk_sql_is_late(const struct hawk_sql *sql)
+{
+	return sql->deadline_ns && now_ns() >= sql->deadline_ns;
+}
+
+struct hawk_error *hawk_sql_late_error(const struct hawk_sql *sql)
+{
+	return hawk_error_create(
+		HAWK_ERROR_LIMIT,
+		"SQL: stopped after %llu s, so rows are missing; --timeout=SECONDS "
+		"gives more time (0: no limit)",
+		(unsigned long long)sql->timeout_seconds);
+}
+
+/** The system's memory ended, or SQLite's share of it. */
+static struct hawk_error *memory_error(void)
+{
+	if (sqlite3_memory_highwater(false) < MEMORY_BYTES_MAX / 2)
+		return &hawk_enomem;
+	return hawk_error_create(HAWK_ERROR_LIMIT, "SQL: stopped: the query takes more than %d MiB",
+				 MEMORY_BYTES_MAX >> 20);
+}
+
 struct hawk_error *hawk_sql_error(struct hawk_sql *sql)
 {
 	struct hawk_error *err = sql->error;
@@ -42,9 +97,15 @@ struct hawk_error *hawk_sql_error(struct hawk_sql *sql)
 	sql->error = NULL;
 	if (err)
 		return err;
-	if (sqlite3_errcode(sql->database) == SQLITE_NOMEM)
-		return &hawk_enomem;
-	return hawk_error_create(HAWK_ERROR_USAGE, "SQL: %s", sqlite3_errmsg(sql->database));
+	switch (sqlite3_errcode(sql->database)) {
+	case SQLITE_NOMEM:
+		return memory_error();
+	case SQLITE_INTERRUPT:
+		return hawk_sql_late_error(sql);
+	default:
+		return hawk_error_create(HAWK_ERROR_USAGE, "SQL: %s",
+					 sqlite3_errmsg(sql->database));
+	}
 }
 
 static bool register_all(struct hawk_sql *sql)
@@ -97,16 +158,16 @@ void hawk_sql_close(struct hawk_sql *sql)
 	free(sql);
 }
 
+/** Stops SQLite by returning what is not 0. */
 static int refresh(void *context)
 {
-	(void)context;
 	hawk_progress_refresh();
-	return 0;
+	return hawk_sql_is_late(context);
 }
 
 void hawk_sql_refresh(struct hawk_sql *sql)
 {
-	sqlite3_progress_handler(sql->database, STEPS_BETWEEN, refresh, NULL);
+	sqlite3_progress_handler(sql->database, STEPS_BETWEEN, refresh, sql);
 }
 
 /** Queries write no files; VACUUM INTO attaches one, too. */
@@ -125,14 +186,28 @@ static int authorize(void *context, int action, const char *a, const char *b, co
 	return SQLITE_DENY;
 }
 
+static void set_limits(struct hawk_sql *sql, uint64_t timeout_seconds)
+{
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+		sqlite3_limit(sql->database, limits[i].id, limits[i].value);
+	sqlite3_hard_heap_limit64(MEMORY_BYTES_MAX);
+	sqlite3_memory_highwater(true);
+	sql->timeout_seconds = timeout_seconds;
+	sql->deadline_ns = timeout_seconds && timeout_seconds < UINT32_MAX
+				   ? now_ns() + timeout_seconds * NS_PER_S
+				   : 0;
+}
+
 struct hawk_error *hawk_sql_run(struct hawk_sql *sql, const char *query,
-				enum hawk_sql_format format, struct hawk_output *output)
+				enum hawk_sql_format format, uint64_t timeout_seconds,
+				struct hawk_output *output)
 {
 	struct hawk_progress progress;
 	struct hawk_error *err = NULL;
 
 	/* What there is to sort, say, only SQLite knows. */
 	hawk_progress_begin(&progress, "answering", 0);
+	set_limits(sql, timeout_seconds);
 	hawk_sql_refresh(sql);
 	sqlite3_set_authorizer(sql->database, authorize, sql);
 	while (!err && *query) {

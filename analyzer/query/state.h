@@ -46,7 +46,9 @@ struct hawk_sql {
 	struct sql_sum *sums;                /**< rows of that table */
 	size_t sum_count, sum_room;
 	bool has_sums;
-	bool is_saved; /**< texts go to a file: foreign ones are made safe */
+	bool is_saved;            /**< texts go to a file: foreign ones are made safe */
+	uint64_t timeout_seconds; /**< of the query that runs; 0 = none */
+	uint64_t deadline_ns;     /**< by CLOCK_MONOTONIC; 0 = none */
 	struct hawk_root_namer *namer;
 	const struct sql_cursor *leader; /**< whose rows are the progress; NULL = none's */
 	uint64_t leader_first;           /**< its first one */
@@ -197,6 +199,12 @@ struct hawk_error *hawk_sql_print(struct hawk_sql *sql, sqlite3_stmt *statement,
 
 /** Has SQLite refresh the progress from time to time. */
 void hawk_sql_refresh(struct hawk_sql *sql);
+
+/** Returns true if the query has used up its time; for rows that are slow to make. */
+bool hawk_sql_is_late(const struct hawk_sql *sql);
+
+/** Returns HAWK_ERROR_LIMIT for a query whose time is over. */
+struct hawk_error *hawk_sql_late_error(const struct hawk_sql *sql);
 
 /** What went wrong: the table's own error, or SQLite's message. */
 struct hawk_error *hawk_sql_error(struct hawk_sql *sql);

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import time
 
 from support import hawk, holder_world
 
@@ -147,6 +148,46 @@ def check_formats():
     hawk.expect_equal(sql(".schema").count("CREATE TABLE"), 11, ".schema")
     hawk.expect_equal(sql("CREATE TEMP TABLE t AS SELECT 7 AS x; SELECT x FROM t;").split(),
                       ["x", "7"], "several statements")
+
+
+ENDLESS = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) "
+
+
+def check_csv_is_safe():
+    """What steers a terminal, is no UTF-8, or would be calculated by a spreadsheet."""
+    query = ("SELECT char(27) || '[31m', char(8238) || 'x', CAST(x'61ff' AS TEXT), '=cmd()', '+1', '-1', '@x', '==', "
+             "'a=1', -5, -2.5, 'two\nlines', 'caf\u00e9' AS \"-name\"")
+    heading, found = csv.reader(io.StringIO(sql(query, "--format=csv"), newline=""))
+    hawk.expect_equal(found, ["\\x1b[31m", "\\xe2\\x80\\xaex", "a\\xff", "'=cmd()", "'+1", "'-1", "'@x", "'==", "a=1",
+                              "-5", "-2.5", "two\\x0alines", "caf\u00e9"], "CSV")
+    hawk.expect_equal(heading[-1], "-name", "heading")
+
+
+def check_timeout():
+    for query in (ENDLESS + "SELECT count(*) FROM c", ENDLESS + "SELECT n FROM c WHERE n < 0",
+                  "SELECT 1; " + ENDLESS + "SELECT max(n) FROM c"):
+        start = time.monotonic()
+        done = hawk.run([hawk.CORE, "sql", "--timeout=1", core, query])
+        took = time.monotonic() - start
+        hawk.expect(done.returncode == hawk.EXIT_PARTIAL and 1 <= took < 10, f"{query}: {done.returncode}, {took} s")
+        hawk.expect_equal(done.stderr, "hawk-core: SQL: stopped after 1 s, so rows are missing; --timeout=SECONDS "
+                          "gives more time (0: no limit)\n", query)
+    hawk.expect_equal(sql("SELECT 1 AS x", "--timeout=0").split(), ["x", "1"], "no limit")
+    path = os.path.join(folder, "late")
+    hawk.run([hawk.CORE, "sql", "--timeout=1", "-o", path, core, ENDLESS + "SELECT count(*) FROM c"])
+    hawk.expect(not os.path.exists(path), "a file with half of an answer")
+
+
+def check_limits():
+    for query, words in (("SELECT length(zeroblob(200000000))", "too big"),
+                         ("SELECT hex(randomblob(60000000))", "too big"),
+                         ("CREATE TABLE t AS SELECT randomblob(1000000) FROM sites, frames LIMIT 2000", "512 MiB"),
+                         ("SELECT " + "+".join(["1"] * 300), "depth"),
+                         (" UNION ALL ".join(["SELECT 1"] * 200), "compound"),
+                         ("SELECT '" + "x" + "' LIKE '" + "%x" * 5000 + "'", "LIKE")):
+        done = hawk.run([hawk.CORE, "sql", core, query])
+        hawk.expect(done.returncode in (hawk.EXIT_USAGE, hawk.EXIT_PARTIAL) and words in done.stderr,
+                    f"{query[:70]}: {done.returncode}: {done.stderr[-200:]}")
 
 
 def check_mistakes():

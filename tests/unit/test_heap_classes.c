@@ -420,7 +420,7 @@ static struct hawk_error *nothing_to_load(void *context, unsigned needs)
 static void ask(struct class_world *world, struct hawk_sql *sql, const char *query,
 		const char *answer)
 {
-	check(hawk_sql_run(sql, query, HAWK_SQL_CSV, class_world_begin(world, false)));
+	check(hawk_sql_run(sql, query, HAWK_SQL_CSV, 0, class_world_begin(world, false)));
 	assert_string_equal(class_world_end(world), answer);
 }
 

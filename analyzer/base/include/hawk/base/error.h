@@ -20,6 +20,7 @@ enum hawk_error_code {
 	HAWK_ERROR_NO_BLOCK,    /**< no live block at the address */
 	HAWK_ERROR_FAULT,       /**< memory missing from the target or the core */
 	HAWK_ERROR_USAGE,       /**< bad argument: a regular expression, a number */
+	HAWK_ERROR_LIMIT,       /**< stopped at a limit of time or memory */
 };
 
 struct hawk_error;

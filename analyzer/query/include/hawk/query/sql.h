@@ -40,7 +40,7 @@ struct hawk_sql_source {
 
 enum hawk_sql_format {
 	HAWK_SQL_TABLE = 1, /**< columns for people */
-	HAWK_SQL_CSV,       /**< RFC 4180, but lines end in LF */
+	HAWK_SQL_CSV,       /**< RFC 4180, but lines end in LF; safe for terminals and sheets */
 	HAWK_SQL_JSON,      /**< an array of objects, one a line */
 };
 
@@ -52,10 +52,12 @@ void hawk_sql_close(struct hawk_sql *sql);
 
 /**
  * Runs the statements in `query`, one after the other, and writes the rows of each. A mistake in
- * the query is HAWK_ERROR_USAGE with SQLite's message.
+ * the query is HAWK_ERROR_USAGE with SQLite's message; HAWK_ERROR_LIMIT if it takes longer than
+ * `timeout_seconds` (0 = no limit) or too much memory, after the rows that were found by then.
  */
 struct hawk_error *hawk_sql_run(struct hawk_sql *sql, const char *query,
-				enum hawk_sql_format format, struct hawk_output *output);
+				enum hawk_sql_format format, uint64_t timeout_seconds,
+				struct hawk_output *output);
 
 /** What a saved database says about itself. */
 struct hawk_sql_about {
