@@ -124,3 +124,7 @@ class Test {
 }
 END
 traced mcs Test.cs && traced mono Test.exe
+
+## wine64: wine64: a new prefix, made by Windows programs, then cmd (stacks through code of no module)
+export WINEPREFIX="$PWD/prefix" WINEDEBUG=-all WINEDLLOVERRIDES=mscoree,mshtml=
+traced /usr/lib/wine/wine64 cmd /c 'for %i in (1 2 3) do @echo %i' && /usr/lib/wine/wineserver64 -k -w

@@ -77,6 +77,9 @@ enum hawk_cfi_register {
 	HAWK_CFI_R15 = 15,
 	HAWK_CFI_RIP = 16,
 	HAWK_CFI_REGISTERS = 17,
+	/** Bit i: a function leaves register i to its caller as it was. */
+	HAWK_CFI_KNOWN_AFTER_CALL =
+		1 << HAWK_CFI_RBX | 1 << HAWK_CFI_RBP | 1 << HAWK_CFI_RSP | 0xf << HAWK_CFI_R12,
 };
 
 enum {

@@ -8,6 +8,7 @@
 #include "rules.h"
 
 #include "cfi.h"
+#include "outside.h"
 #include "unwind_full.h"
 #include "table/syscall.h"
 #include "walk.h"
@@ -113,6 +114,67 @@ static bool is_sigreturn(const struct hawk_cfi_row *row)
 	       saved_at(row, HAWK_CFI_RBP, HAWK_UCONTEXT_RBP);
 }
 
+/** Adds to `rule` that `which` is in the word at the block's rbp + N. False: it is not, or too far.
+ */
+static bool add_saved(uint32_t *rule, enum hawk_rule_saved which, int64_t block, bool dereferenced)
+{
+	const int64_t limit = 1 << (HAWK_RULE_SAVED_BITS - 1);
+	int64_t offset;
+
+	if (!is_register_offset(hawk_cfi_block_at(block), HAWK_CFI_RBP, dereferenced, &offset) ||
+	    !fits(offset, -limit, limit - 1))
+		return false;
+	*rule |= ((uint32_t)(offset / 8) & ((1u << HAWK_RULE_SAVED_BITS) - 1))
+		 << (3 + HAWK_RULE_SAVED_BITS * (unsigned)which);
+	return true;
+}
+
+/** Everything is in a structure at rbp; 0: it is not. */
+static uint32_t pack_saved(const struct hawk_cfi_row *row)
+{
+	uint32_t rule = HAWK_RULE_COMPLEX | HAWK_RULE_SAVED, sp = 0;
+
+	if (!row->cfa_is_expression || row->how[HAWK_CFI_RIP] != HAWK_CFI_EXPRESSION ||
+	    row->how[HAWK_CFI_RBP] != HAWK_CFI_EXPRESSION ||
+	    !add_saved(&rule, HAWK_RULE_SAVED_RIP, row->value[HAWK_CFI_RIP], false) ||
+	    !add_saved(&rule, HAWK_RULE_SAVED_RBP, row->value[HAWK_CFI_RBP], false) ||
+	    !add_saved(&rule, HAWK_RULE_SAVED_RSP, row->cfa_value, true))
+		return 0;
+	if (row->how[HAWK_CFI_RSP] == HAWK_CFI_UNSPECIFIED)
+		return rule;
+	if (row->how[HAWK_CFI_RSP] != HAWK_CFI_EXPRESSION ||
+	    !add_saved(&sp, HAWK_RULE_SAVED_RSP, row->value[HAWK_CFI_RSP], false) ||
+	    hawk_rule_saved_at(sp, HAWK_RULE_SAVED_RSP) !=
+		    hawk_rule_saved_at(rule, HAWK_RULE_SAVED_RSP))
+		return 0;
+	return rule;
+}
+
+static bool is_lost(uint64_t number)
+{
+	return number >= HAWK_CFI_REGISTERS || !(HAWK_CFI_KNOWN_AFTER_CALL >> number & 1);
+}
+
+/** Whether the block begins with a register that no function keeps for its caller. */
+static bool begins_with_lost(int64_t block)
+{
+	enum { OP_BREG0 = 0x70, OP_BREG15 = 0x7f };
+	struct hawk_cfi_block bytes = hawk_cfi_block_at(block);
+
+	return bytes.size && bytes.bytes[0] >= OP_BREG0 && bytes.bytes[0] <= OP_BREG15 &&
+	       is_lost((uint64_t)bytes.bytes[0] - OP_BREG0);
+}
+
+/** Whether the row is of use only while nothing has been called, as that of wine's calls of its
+ * own libraries (on rcx). */
+static bool needs_lost_register(const struct hawk_cfi_row *row)
+{
+	if (row->cfa_is_expression ? begins_with_lost(row->cfa_value) : is_lost(row->cfa_register))
+		return true;
+	return row->how[HAWK_CFI_RIP] == HAWK_CFI_EXPRESSION &&
+	       begins_with_lost(row->value[HAWK_CFI_RIP]);
+}
+
 /** CFA = *(rbp + N) and rbp at rbp + M: functions that align their stack (gcc's DRAP). */
 static uint32_t pack_dereferenced(const struct hawk_cfi_row *row)
 {
@@ -142,7 +204,18 @@ static bool find_cfa(const struct hawk_cfi_row *row, uint64_t pc, enum hawk_rule
 	return row->cfa_register == HAWK_CFI_RBP;
 }
 
-static uint32_t pack_row(const struct hawk_cfi_row *row, bool signal, uint64_t pc)
+/** pack_row() of what no other kind of rule describes. */
+static uint32_t pack_complex(const struct hawk_cfi_row *row, bool exact)
+{
+	uint32_t saved = pack_saved(row);
+
+	if (saved)
+		return saved;
+	return !exact && needs_lost_register(row) ? HAWK_RULE_OUTERMOST | HAWK_RULE_LOST
+						  : pack(HAWK_RULE_COMPLEX, 0, 0);
+}
+
+static uint32_t pack_row(const struct hawk_cfi_row *row, bool signal, uint64_t pc, bool exact)
 {
 	const uint32_t complex_rule = pack(HAWK_RULE_COMPLEX, 0, 0);
 	enum hawk_rule_kind kind;
@@ -154,7 +227,9 @@ static uint32_t pack_row(const struct hawk_cfi_row *row, bool signal, uint64_t p
 		return is_sigreturn(row) ? pack(HAWK_RULE_SIGNAL, 0, 0) : complex_rule;
 	if (row->how[HAWK_CFI_RIP] != HAWK_CFI_OFFSET || row->value[HAWK_CFI_RIP] != -8 ||
 	    (row->how[HAWK_CFI_RSP] != HAWK_CFI_UNSPECIFIED))
-		return complex_rule;
+		return pack_complex(row, exact);
+	if (!exact && needs_lost_register(row))
+		return HAWK_RULE_OUTERMOST | HAWK_RULE_LOST;
 	if (!find_cfa(row, pc, &kind, &cfa))
 		return pack_dereferenced(row);
 	if (row->how[HAWK_CFI_RBP] == HAWK_CFI_OFFSET)
@@ -227,6 +302,8 @@ static uint32_t make_outside(uint64_t pc, bool exact)
 {
 	enum { TRAMPOLINE_CFA = 16 };
 
+	if (hawk_outside_is_hopeless(pc))
+		return HAWK_RULE_OUTERMOST | HAWK_RULE_LOST;
 	return !exact && hawk_rules_is_trampoline(pc) ? pack(HAWK_RULE_SP, TRAMPOLINE_CFA, 0)
 						      : pack(HAWK_RULE_NO_CFI, 0, 0);
 }
@@ -262,7 +339,7 @@ static uint32_t make(uint64_t pc, bool exact, bool *cacheable)
 		return 0;
 	}
 	if (hawk_cfi_run(&function, lookup, &scratch->full.machine))
-		rule = pack_row(&scratch->full.machine.row, function.signal, pc);
+		rule = pack_row(&scratch->full.machine.row, function.signal, pc, exact);
 	else
 		rule = pack(HAWK_RULE_NO_CFI, 0, 0);
 	hawk_scratch_give(scratch);

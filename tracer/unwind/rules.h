@@ -46,9 +46,23 @@ enum hawk_rule_kind {
 	HAWK_RULE_BP,         /**< CFA = rbp + cfa (signed); rbp at CFA - rbp, or unchanged */
 	HAWK_RULE_BP_DEREF,   /**< CFA = word at rbp + cfa (signed); rbp at rbp + rbp (signed) */
 	HAWK_RULE_SIGNAL,     /**< rt_sigreturn: everything is in the ucontext at rsp */
-	HAWK_RULE_OUTERMOST,  /**< the return address is undefined: a thread's first frame */
+	HAWK_RULE_OUTERMOST,  /**< the return address is undefined: a thread's first frame; with
+				 HAWK_RULE_LOST it was in a register that is lost by now */
 	HAWK_RULE_NO_CFI,     /**< nothing known: perhaps there is a frame pointer */
-	HAWK_RULE_COMPLEX,    /**< anything else: unwind/unwind_full.h */
+	HAWK_RULE_COMPLEX,    /**< with HAWK_RULE_SAVED rip, rsp and rbp are in words near rbp, as
+				 wine's system calls leave them; anything else: unwind_full.h */
+};
+
+enum {
+	HAWK_RULE_LOST = 1 << 3,
+	HAWK_RULE_SAVED = 1 << 24,
+	HAWK_RULE_SAVED_BITS = 7, /**< each, signed, in words from rbp */
+};
+
+enum hawk_rule_saved {
+	HAWK_RULE_SAVED_RIP,
+	HAWK_RULE_SAVED_RSP,
+	HAWK_RULE_SAVED_RBP,
 };
 
 static inline enum hawk_rule_kind hawk_rule_kind(uint32_t rule)
@@ -90,6 +104,15 @@ static inline uint64_t hawk_rule_bp(uint32_t rule)
 static inline uint64_t hawk_rule_signed_bp(uint32_t rule)
 {
 	return (uint64_t)((int64_t)((int32_t)(rule << 7) >> 26) * 8);
+}
+
+/** Bytes from rbp to the register's word, for HAWK_RULE_COMPLEX with HAWK_RULE_SAVED. */
+static inline uint64_t hawk_rule_saved_at(uint32_t rule, enum hawk_rule_saved which)
+{
+	unsigned top = 3 + HAWK_RULE_SAVED_BITS * ((unsigned)which + 1);
+
+	return (uint64_t)((int64_t)((int32_t)(rule << (32 - top)) >> (32 - HAWK_RULE_SAVED_BITS)) *
+			  8);
 }
 
 /** The table in use: its address, which is that of a page, and by how much a mixed program counter

@@ -224,8 +224,8 @@ void hawk_tops_note(struct hawk_stack *stack, const struct hawk_frame_state *sta
 	uint32_t base, first, own;
 	uint64_t mixed;
 
-	if (!comes_again(stack, walk->hash) || !trace ||
-	    walk->flags & ~(uint32_t)HAWK_TRACE_GUESSED || stack->count < 2)
+	if (!comes_again(stack, walk->hash) || !trace || walk->flags & HAWK_TRACE_TRUNCATED ||
+	    stack->count < 2)
 		return;
 	leaf = &stack->frames[stack->count - 1];
 	own = count_own(stack);

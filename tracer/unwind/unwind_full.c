@@ -8,8 +8,6 @@
 enum {
 	/** Frames on the way: the stack's own, the tracer's and a few. */
 	WALK_FRAMES_MAX = HAWK_STACK_FRAMES + 64,
-	KNOWN_AFTER_CALL =
-		1 << HAWK_CFI_RBX | 1 << HAWK_CFI_RBP | 1 << HAWK_CFI_RSP | 0xf << HAWK_CFI_R12,
 };
 
 /** One step: what it reads from and what it fills. */
@@ -62,7 +60,7 @@ static bool find_register(const struct full_step *step, const struct hawk_cfi_ro
 			return true;
 		}
 		*ret = step->from->value[number];
-		return number != HAWK_CFI_RIP && (KNOWN_AFTER_CALL >> number & 1) &&
+		return number != HAWK_CFI_RIP && (HAWK_CFI_KNOWN_AFTER_CALL >> number & 1) &&
 		       knows(step->from, number);
 	case HAWK_CFI_SAME:
 		*ret = step->from->value[number];
@@ -94,7 +92,7 @@ static enum hawk_step step_by_stack_pointer(const struct full_step *step, uint64
 	struct hawk_registers *to = step->to;
 
 	*to = *step->from;
-	to->known &= KNOWN_AFTER_CALL;
+	to->known &= HAWK_CFI_KNOWN_AFTER_CALL;
 	if (!hawk_walk_read(step->range, sp + offset, &to->value[HAWK_CFI_RIP]))
 		return HAWK_STEP_STUCK;
 	to->value[HAWK_CFI_RSP] = sp + offset + 8;
@@ -217,7 +215,7 @@ __attribute__((noinline)) enum hawk_step hawk_unwind_full(const struct hawk_stac
 		return HAWK_STEP_STUCK;
 	registers = &scratch->full.registers;
 	HAWK_CAPTURE_REGISTERS(registers->value);
-	registers->known = KNOWN_AFTER_CALL | 1 << HAWK_CFI_RIP;
+	registers->known = HAWK_CFI_KNOWN_AFTER_CALL | 1 << HAWK_CFI_RIP;
 	registers->exact = true;
 	hawk_walk_enter_stack(&range, registers->value[HAWK_CFI_RSP]);
 	step = walk_past(&range, scratch, frame);

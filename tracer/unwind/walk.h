@@ -17,6 +17,7 @@
 enum {
 	HAWK_WALK_FRAME_BYTES_MAX = 16 << 20, /**< no frame is larger */
 	HAWK_WALK_DOWN_BYTES_MAX = 64 << 10,  /**< a range grows downwards by at most this */
+	HAWK_WALK_NEAR_BYTES = 64 << 10, /**< above the start of a range it grows for any word */
 	HAWK_WALK_PAGE_BYTES = 4096,
 
 	/** Offsets in the ucontext_t at rsp when a handler has returned to rt_sigreturn. */

@@ -9,6 +9,7 @@
 
 #include <sys/auxv.h>
 
+#include "outside.h"
 #include "unwind_full.h"
 
 enum {
@@ -113,6 +114,10 @@ bool hawk_walk_read_anywhere(struct hawk_readable_range *range, uint64_t address
 	bool inside = address >= range->start && range->end - range->start >= 8 &&
 		      address - range->start <= range->end - range->start - 8;
 
+	/* Of a frame on the stack's next pages, whose other words will be read, too. */
+	if (!inside && address - range->start < HAWK_WALK_NEAR_BYTES && !(address & 7) &&
+	    hawk_walk_read(range, address, ret))
+		return true;
 	if (!inside && (address > UINT64_MAX - 8 || !hawk_readable(address)))
 		return false;
 	__builtin_memcpy(ret, (const void *)address, 8);
@@ -187,6 +192,30 @@ static enum hawk_step step_signal(struct hawk_readable_range *range, struct hawk
 	return hawk_walk_arrive(frame, next);
 }
 
+/** As step_signal(), but the words are near rbp and the caller's pc is a return address. */
+static enum hawk_step step_saved(struct hawk_readable_range *range, struct hawk_stack_frame *frame,
+				 struct hawk_stack_frame *next, uint32_t rule)
+{
+	uint64_t bp = frame->state.bp, sp = frame->state.sp;
+	uint64_t pc_slot = bp + hawk_rule_saved_at(rule, HAWK_RULE_SAVED_RIP);
+	uint64_t sp_slot = bp + hawk_rule_saved_at(rule, HAWK_RULE_SAVED_RSP);
+	uint64_t bp_slot = bp + hawk_rule_saved_at(rule, HAWK_RULE_SAVED_RBP);
+
+	if (bp & 7 || pc_slot - sp >= HAWK_WALK_FRAME_BYTES_MAX ||
+	    sp_slot - sp >= HAWK_WALK_FRAME_BYTES_MAX ||
+	    bp_slot - sp >= HAWK_WALK_FRAME_BYTES_MAX ||
+	    !hawk_walk_read(range, pc_slot, &next->state.pc) ||
+	    !hawk_walk_read(range, sp_slot, &next->state.sp) ||
+	    !hawk_walk_read(range, bp_slot, &next->state.bp) || next->state.sp & 7)
+		return hawk_walk_stuck(frame);
+	frame->uses_bp = 1;
+	frame->return_offset = offset_of(frame, pc_slot);
+	frame->cfa_offset = offset_of(frame, sp_slot);
+	frame->bp_slot = bp_slot;
+	hawk_walk_enter_stack(range, next->state.sp);
+	return hawk_walk_arrive(frame, next);
+}
+
 /**
  * rbp may be any number, and what was readable when the range was made may not be any more. So ask
  * again, once in a page and walk.
@@ -224,23 +253,45 @@ static enum hawk_step step_null_call(struct hawk_readable_range *range,
 	return hawk_walk_arrive(frame, next);
 }
 
+/** Where the caller is cannot be known: the frame alone proves that, with rbp if that was tried. */
+static enum hawk_step step_lost(struct hawk_stack_frame *frame, bool uses_bp)
+{
+	hawk_walk_cut(frame);
+	frame->uses_bp = uses_bp;
+	return HAWK_STEP_STUCK;
+}
+
+/** Reads the frame at rbp. False: it is none. */
+static bool read_frame_at_bp(struct hawk_readable_range *range,
+			     const struct hawk_stack_frame *frame, struct hawk_frame_state *caller)
+{
+	uint64_t bp = frame->state.bp;
+
+	if (bp & 7 || bp - frame->state.sp >= HAWK_WALK_FRAME_BYTES_MAX ||
+	    leaves_thread(frame->state.sp, bp) || !is_still_readable(range, bp) ||
+	    !is_still_readable(range, bp + 8) || !hawk_walk_read(range, bp + 8, &caller->pc) ||
+	    !hawk_walk_read(range, bp, &caller->bp))
+		return false;
+	/* By option, rbp is followed from functions that may use it for anything. */
+	return hawk_unwind_options.mode != HAWK_UNWIND_FP ||
+	       caller->pc - HAWK_PC_MIN >= HAWK_PC_END || hawk_rules_is_return_address(caller->pc);
+}
+
 /** Code that a just-in-time compiler made, or an option: rbp leads from frame to frame. */
 static enum hawk_step step_frame_pointer(struct hawk_readable_range *range,
 					 struct hawk_stack_frame *frame,
 					 struct hawk_stack_frame *next)
 {
 	uint64_t bp = frame->state.bp;
+	bool led_on = read_frame_at_bp(range, frame, &next->state);
 
-	if (bp & 7 || bp - frame->state.sp >= HAWK_WALK_FRAME_BYTES_MAX ||
-	    leaves_thread(frame->state.sp, bp) || !is_still_readable(range, bp) ||
-	    !is_still_readable(range, bp + 8) || !hawk_walk_read(range, bp + 8, &next->state.pc) ||
-	    !hawk_walk_read(range, bp, &next->state.bp))
-		return hawk_walk_stuck(frame);
-	/* By option, rbp is followed from functions that may use it for anything. */
-	if (hawk_unwind_options.mode == HAWK_UNWIND_FP &&
-	    next->state.pc - HAWK_PC_MIN < HAWK_PC_END &&
-	    !hawk_rules_is_return_address(next->state.pc))
-		return hawk_walk_stuck(frame);
+	if (hawk_unwind_options.mode == HAWK_UNWIND_CFI &&
+	    !hawk_outside_is_trusted(frame->state.pc))
+		hawk_outside_note(frame->state.pc,
+				  led_on && hawk_rules_is_return_address(next->state.pc));
+	/* Not tried again while rbp is what it was: a way that opens later is not worth that. */
+	if (!led_on)
+		return step_lost(frame, true);
 	frame->uses_bp = 1;
 	frame->guessed = hawk_unwind_options.mode == HAWK_UNWIND_CFI ? HAWK_GUESSED_STEP : 0;
 	frame->return_offset = offset_of(frame, bp + 8);
@@ -277,13 +328,14 @@ enum hawk_step hawk_walk_step_rare(struct hawk_readable_range *range,
 	case HAWK_RULE_SIGNAL:
 		return step_signal(range, frame, next);
 	case HAWK_RULE_OUTERMOST:
-		return HAWK_STEP_OUTERMOST;
+		return rule & HAWK_RULE_LOST ? step_lost(frame, false) : HAWK_STEP_OUTERMOST;
 	case HAWK_RULE_NO_CFI:
 		if (hawk_walk_is_null_call(frame->state.pc, frame->exact))
 			return step_null_call(range, frame, next);
 		return step_frame_pointer(range, frame, next);
 	case HAWK_RULE_COMPLEX:
-		return step_complex(range, frame, next);
+		return rule & HAWK_RULE_SAVED ? step_saved(range, frame, next, rule)
+					      : step_complex(range, frame, next);
 	default:
 		return hawk_walk_stuck(frame);
 	}

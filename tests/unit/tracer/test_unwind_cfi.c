@@ -165,6 +165,20 @@ TEST(every_shape_has_its_kind)
 	assert_int_equal(hawk_rule_far_bp(rule), 48);
 	rule = RULE_OF(0x0e, 0xf0, 0xff, 0xff, 0x03, 0x86, 8);
 	assert_int_equal(hawk_rule_kind(rule), HAWK_RULE_COMPLEX);
+	/* CFA and rsp = *(rbp - 16), rip at rbp - 40, rbp at rbp + 0: wine's system calls */
+	rule = RULE_OF(0x0f, 3, 0x76, 0x70, 6, 0x10, 7, 2, 0x76, 0x70, 0x10, 16, 2, 0x76, 0x58,
+		       0x10, 6, 2, 0x76, 0);
+	assert_int_equal(hawk_rule_kind(rule), HAWK_RULE_COMPLEX);
+	assert_true(rule & HAWK_RULE_SAVED);
+	assert_int_equal(hawk_rule_saved_at(rule, HAWK_RULE_SAVED_RSP), (uint64_t)-16);
+	assert_int_equal(hawk_rule_saved_at(rule, HAWK_RULE_SAVED_RIP), (uint64_t)-40);
+	assert_int_equal(hawk_rule_saved_at(rule, HAWK_RULE_SAVED_RBP), 0);
+	/* rsp is elsewhere; rip is too far */
+	rule = RULE_OF(0x0f, 3, 0x76, 0x70, 6, 0x10, 7, 2, 0x76, 0, 0x10, 16, 2, 0x76, 0x58, 0x10,
+		       6, 2, 0x76, 0);
+	assert_int_equal(rule, HAWK_RULE_COMPLEX);
+	rule = RULE_OF(0x0f, 3, 0x76, 0x70, 6, 0x10, 16, 3, 0x76, 0x80, 4, 0x10, 6, 2, 0x76, 0);
+	assert_int_equal(rule, HAWK_RULE_COMPLEX);
 	/* rip undefined */
 	assert_int_equal(hawk_rule_kind(RULE_OF(0x07, 16)), HAWK_RULE_OUTERMOST);
 	/* The PLT's expression, here at byte 1 of 16: CFA = rsp + 8. */
