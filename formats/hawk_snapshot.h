@@ -9,9 +9,10 @@
  *       64 B     64 B    stored_bytes                        HAWK_SNAPSHOT_END
  *
  * Frames of one section follow each other, and hold its items in ascending order. A frame can be
- * read without any other one; its checksum covers its header and its contents as stored. So a
- * damaged frame costs one section, and a file that is cut off keeps what lies before the cut. The
- * sections' contents are described in docs/format-snapshot.md.
+ * read without any other one; its checksum covers its header and its contents as stored. The last
+ * one carries the table of contents: the number of frames and a checksum of their headers. So a
+ * frame with damaged contents costs one section, and a file that is cut off keeps what lies before
+ * the cut. The sections' contents are described in docs/format-snapshot.md.
  *
  * All numbers are little-endian. Written to the end and in one go: the writer never seeks.
  */
@@ -46,7 +47,9 @@ static_assert(offsetof(struct hawk_snapshot_header, check) == 56, "frozen");
 
 /** What a frame's items are. Readers skip sections that they do not know. */
 enum hawk_snapshot_section {
-	HAWK_SNAPSHOT_END = 1,     /**< the last frame; `first` is the number of frames before it */
+	/** The last frame. `first` is the number of frames before it; its contents are, plain, a
+	 * u64: the checksum of their headers (docs/format-snapshot.md). Older files have none. */
+	HAWK_SNAPSHOT_END = 1,
 	HAWK_SNAPSHOT_TARGET = 2,  /**< process, threads, mappings, modules: one record */
 	HAWK_SNAPSHOT_MEMORY = 3,  /**< the trace table's memory: bytes at addresses */
 	HAWK_SNAPSHOT_SYMBOLS = 4, /**< names of files, functions and variables: one record */

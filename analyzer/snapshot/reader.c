@@ -23,6 +23,7 @@
 struct found {
 	struct hawk_snapshot_frame frame;
 	const uint8_t *contents;
+	bool damaged; /**< its checksum does not hold */
 };
 
 /** The frames of one section. */
@@ -35,7 +36,9 @@ struct frames {
 struct hawk_snapshot {
 	struct hawk_snapshot_header header;
 	struct frames sections[HAWK_SNAPSHOT_SECTIONS];
+	const char *damaged_section; /**< the first one; NULL = none */
 	bool cut;
+	bool listed; /**< the table of contents vouches for the frames' headers */
 };
 
 static const char *const section_names[HAWK_SNAPSHOT_SECTIONS] = {
@@ -58,6 +61,18 @@ bool hawk_snapshot_is(const uint8_t *bytes, size_t size)
 {
 	return size >= strlen(HAWK_SNAPSHOT_MAGIC) &&
 	       !memcmp(bytes, HAWK_SNAPSHOT_MAGIC, strlen(HAWK_SNAPSHOT_MAGIC));
+}
+
+static const char *name_of(unsigned section)
+{
+	return section < HAWK_SNAPSHOT_SECTIONS ? section_names[section] : "further parts";
+}
+
+static struct hawk_error *damaged(unsigned section)
+{
+	return hawk_error_create(HAWK_ERROR_FORMAT,
+				 "is a damaged snapshot: the checksum of its %s does not hold",
+				 name_of(section));
 }
 
 struct hawk_error *hawk_snapshot_nonsense(enum hawk_snapshot_section section)
@@ -91,10 +106,22 @@ static struct hawk_error *read_header(const uint8_t *bytes, size_t size,
 	return NULL;
 }
 
+static bool is_damaged(const struct found *found)
+{
+	const struct hawk_snapshot_frame *frame = &found->frame;
+
+	return frame->raw_bytes > HAWK_SNAPSHOT_FRAME_BYTES_MAX ||
+	       frame->check != hawk_snapshot_check(frame,
+						   offsetof(struct hawk_snapshot_frame, check),
+						   found->contents, (size_t)frame->stored_bytes);
+}
+
 static struct hawk_error *add_frame(struct hawk_snapshot *snapshot, const struct found *found)
 {
 	struct frames *frames;
 
+	if (found->damaged && !snapshot->damaged_section)
+		snapshot->damaged_section = name_of(found->frame.section);
 	if (found->frame.section >= HAWK_SNAPSHOT_SECTIONS)
 		return NULL;
 	frames = &snapshot->sections[found->frame.section];
@@ -105,12 +132,37 @@ static struct hawk_error *add_frame(struct hawk_snapshot *snapshot, const struct
 	return NULL;
 }
 
+/** The table of contents, as the frames themselves tell it. */
+struct list {
+	uint64_t frames;
+	uint64_t check;
+};
+
+/* Compares it with the last frame's. */
+static struct hawk_error *check_end(struct hawk_snapshot *snapshot, const struct found *end,
+				    const struct list *list)
+{
+	const struct hawk_snapshot_frame *frame = &end->frame;
+	uint64_t check = list->check;
+
+	snapshot->cut = false;
+	snapshot->listed = frame->stored_bytes >= sizeof(check);
+	if (snapshot->listed)
+		memcpy(&check, end->contents, sizeof(check));
+	if (end->damaged || frame->first != list->frames || check != list->check)
+		return hawk_error_create(
+			HAWK_ERROR_FORMAT,
+			"is a damaged snapshot: its table of contents does not hold");
+	return NULL;
+}
+
 /* Hops over the frames up to the end, or to one that cannot be. */
 static struct hawk_error *find_frames(struct hawk_snapshot *snapshot, const uint8_t *bytes,
 				      size_t size)
 {
 	size_t at = sizeof(struct hawk_snapshot_header);
 	struct hawk_error *err = NULL;
+	struct list list = {0};
 
 	while (!err && size - at >= sizeof(struct hawk_snapshot_frame)) {
 		struct found found;
@@ -121,13 +173,31 @@ static struct hawk_error *find_frames(struct hawk_snapshot *snapshot, const uint
 		    found.frame.stored_bytes > size - at)
 			break;
 		found.contents = bytes + at;
+		found.damaged = is_damaged(&found);
 		at += (size_t)found.frame.stored_bytes;
-		if (found.frame.section == HAWK_SNAPSHOT_END) {
-			snapshot->cut = false;
-			return NULL;
-		}
+		if (found.frame.section == HAWK_SNAPSHOT_END)
+			return check_end(snapshot, &found, &list);
+		list.frames++;
+		list.check = hawk_snapshot_list_check(&found.frame, list.check);
 		err = add_frame(snapshot, &found);
 	}
+	return err;
+}
+
+/* What a damaged frame holds is known only if its header is known to be whole. */
+static struct hawk_error *read_frames(struct hawk_snapshot *snapshot, const uint8_t *bytes,
+				      size_t size)
+{
+	struct hawk_error *err;
+
+	snapshot->cut = true;
+	err = find_frames(snapshot, bytes, size);
+	if (!err && snapshot->damaged_section && !snapshot->listed)
+		err = hawk_error_create(
+			HAWK_ERROR_FORMAT,
+			"is a damaged snapshot: the checksum of one of its parts does not hold "
+			"(perhaps its %s)",
+			snapshot->damaged_section);
 	return err;
 }
 
@@ -137,10 +207,8 @@ struct hawk_error *hawk_snapshot_open(const uint8_t *bytes, size_t size, struct 
 	struct hawk_error *err =
 		snapshot ? read_header(bytes, size, &snapshot->header) : &hawk_enomem;
 
-	if (!err) {
-		snapshot->cut = true;
-		err = find_frames(snapshot, bytes, size);
-	}
+	if (!err)
+		err = read_frames(snapshot, bytes, size);
 	if (err)
 		hawk_snapshot_close(snapshot);
 	else
@@ -165,17 +233,15 @@ bool hawk_snapshot_is_cut(const struct hawk_snapshot *snapshot)
 	return snapshot->cut;
 }
 
+const char *hawk_snapshot_damaged_section(const struct hawk_snapshot *snapshot)
+{
+	return snapshot->damaged_section;
+}
+
 size_t hawk_snapshot_frame_count(const struct hawk_snapshot *snapshot,
 				 enum hawk_snapshot_section section)
 {
 	return snapshot->sections[section].count;
-}
-
-static struct hawk_error *damaged(enum hawk_snapshot_section section)
-{
-	return hawk_error_create(HAWK_ERROR_FORMAT,
-				 "is a damaged snapshot: the checksum of its %s does not hold",
-				 section_names[section]);
 }
 
 #if HAWK_HAVE_ZSTD
@@ -232,10 +298,7 @@ struct hawk_error *hawk_snapshot_read(const struct hawk_snapshot *snapshot,
 					 snapshot->cut ? ": it is cut off" : "");
 	frame = &frames->items[number].frame;
 	*ret = (struct hawk_snapshot_contents){.first = frame->first, .items = frame->items};
-	if (frame->raw_bytes > HAWK_SNAPSHOT_FRAME_BYTES_MAX ||
-	    frame->check != hawk_snapshot_check(frame, offsetof(struct hawk_snapshot_frame, check),
-						frames->items[number].contents,
-						(size_t)frame->stored_bytes))
+	if (frames->items[number].damaged)
 		return damaged(section);
 	return decode(&frames->items[number], ret);
 }

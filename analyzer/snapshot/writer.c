@@ -29,6 +29,11 @@ uint64_t hawk_snapshot_check(const void *header, size_t header_bytes, const void
 	return XXH3_64bits_withSeed(header, header_bytes, XXH3_64bits(contents, bytes));
 }
 
+uint64_t hawk_snapshot_list_check(const struct hawk_snapshot_frame *frame, uint64_t before)
+{
+	return XXH3_64bits_withSeed(frame, sizeof(*frame), before);
+}
+
 void hawk_snapshot_begin(struct hawk_snapshot_writer *writer, struct hawk_output *output,
 			 uint64_t flags)
 {
@@ -127,6 +132,7 @@ static struct hawk_error *write_packed(struct hawk_snapshot_writer *writer, stru
 	hawk_output_append(writer->output, stored_bytes(packed),
 			   (size_t)packed->frame.stored_bytes);
 	writer->frames++;
+	writer->list_check = hawk_snapshot_list_check(&packed->frame, writer->list_check);
 	return NULL;
 }
 
@@ -188,9 +194,14 @@ struct hawk_error *hawk_snapshot_put_all(struct hawk_snapshot_writer *writer,
 
 struct hawk_error *hawk_snapshot_finish(struct hawk_snapshot_writer *writer)
 {
-	const struct hawk_snapshot_piece piece = {.first = writer->frames};
+	const uint64_t list_check = writer->list_check;
+	struct hawk_snapshot_piece piece = {.first = writer->frames};
+	struct hawk_error *err;
 
-	return hawk_snapshot_put(writer, HAWK_SNAPSHOT_END, &piece);
+	hawk_column_put_bytes(&piece.column, &list_check, sizeof(list_check));
+	err = hawk_snapshot_put(writer, HAWK_SNAPSHOT_END, &piece);
+	hawk_column_deinit(&piece.column);
+	return err;
 }
 
 const char *hawk_snapshot_path(const struct hawk_snapshot_writer *writer, const char *path)

@@ -416,6 +416,10 @@ struct hawk_error *hawk_snapshot_file_read(struct hawk_target *target,
 	if (hawk_snapshot_is_cut(target->snapshot))
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "snapshot-cut",
 				  "the snapshot is cut off: not all of its parts are there");
+	if (hawk_snapshot_damaged_section(target->snapshot))
+		hawk_findings_add(findings, HAWK_FINDING_DAMAGE, true, "snapshot-damaged",
+				  "the snapshot is damaged: the checksum of its %s does not hold",
+				  hawk_snapshot_damaged_section(target->snapshot));
 	table = hawk_target_table(target);
 	err = hawk_snapshot_memory_create(target->snapshot, &table->memory);
 	if (!err && table != target) // its own memory is not there

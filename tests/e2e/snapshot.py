@@ -41,14 +41,20 @@ def snapshot(source, to, *options, codes=(hawk.EXIT_OK,), **more):
     return done
 
 
-def frames(data):
-    """Section, first, items and contents of each frame."""
+def frame_places(data):
+    """Start and end of each frame with its contents."""
     at = 64
     while at < len(data):
-        _, section, encoding, first, items, raw, stored, *_ = FRAME.unpack_from(data, at)
-        at += FRAME.size
-        contents = data[at:at + stored]
-        at += stored
+        start, stored = at, FRAME.unpack_from(data, at)[6]
+        at += FRAME.size + stored
+        yield start, at
+
+
+def frames(data):
+    """Section, first, items and contents of each frame."""
+    for start, end in frame_places(data):
+        _, section, encoding, first, items, raw, *_ = FRAME.unpack_from(data, start)
+        contents = data[start + FRAME.size:end]
         if encoding:
             contents = subprocess.run(["zstd", "-dc"], input=contents, stdout=subprocess.PIPE, check=True).stdout
         hawk.expect_equal(len(contents), raw, "bytes of a frame")
@@ -203,6 +209,19 @@ def check_cut(core):
     check_answers("damaged", [q for q in QUESTIONS if "{" not in q], QUERIES[:4])
 
 
+def flipped(data, at, bit=6):
+    return data[:at] + bytes([data[at] ^ 1 << bit]) + data[at + 1:]
+
+
+def check_told(path, data, what, *questions):
+    """Whatever is asked, damage is refused or told."""
+    hawk.write(path, data)
+    for words in (["analyze", "--no-suspects"], *questions):
+        done = hawk.run([hawk.CORE, words[0], path, *words[1:]])
+        hawk.expect(done.returncode in (hawk.EXIT_UNREADABLE, hawk.EXIT_PARTIAL), f"{what}: {words} {done.returncode}")
+        hawk.expect("Nothing was missing" not in done.stdout, f"{what}: {words} misses nothing")
+
+
 def check_damaged_snapshots():
     whole = hawk.read(copy_of("secrets"))
     path = os.path.join(folder, "hurt")
@@ -211,13 +230,12 @@ def check_damaged_snapshots():
         hawk.write(path, whole[:size])
         done = hawk.run([hawk.CORE, "analyze", "--json", path])
         hawk.expect(done.returncode in codes, f"cut at {size}: {done.returncode} {done.stderr[-300:]}")
-    for at in range(0, len(whole) - 64, len(whole) // 60):
-        data = bytearray(whole)
-        data[at] ^= 0x41
-        hawk.write(path, data)
-        for words in (["analyze"], ["blocks"], ["sql", "SELECT count(*) FROM edges"]):
-            done = hawk.run([hawk.CORE, words[0], path, *words[1:]])
-            hawk.expect(done.returncode in (*codes, hawk.EXIT_OK), f"{words} changed at {at}: {done.returncode}")
+    for at in range(0, len(whole), len(whole) // 60):
+        check_told(path, flipped(whole, at), f"changed at {at}", ["blocks"], ["sql", "SELECT count(*) FROM edges"])
+    for start, end in frame_places(whole):
+        for field in (0, 4, 6, 8, 16, 24, 32, 40, 56):
+            check_told(path, flipped(whole, start + field), f"frame at {start}, field {field}")
+        check_told(path, whole[:start] + whole[end:], f"without the frame at {start}")
     newer = bytearray(whole)
     newer[8] = 9
     hawk.write(path, newer)
@@ -266,11 +284,10 @@ def check_process():
 def check_sizes(name):
     """At most 4 bytes a block, and 2.5 a pointer with its place."""
     sizes, items = {}, {}
-    data, at = hawk.read(copy_of(name)), 64
-    while at < len(data):
-        _, section, _, _, count, _, stored, *_ = FRAME.unpack_from(data, at)
-        at += FRAME.size + stored
-        sizes[section] = sizes.get(section, 0) + FRAME.size + stored
+    data = hawk.read(copy_of(name))
+    for start, end in frame_places(data):
+        _, section, _, _, count, *_ = FRAME.unpack_from(data, start)
+        sizes[section] = sizes.get(section, 0) + end - start
         items[section] = items.get(section, 0) + count
     block = (sizes[6] + sizes[8]) / items[6]
     pointer = (sizes[9] + sizes[10]) / items[9]

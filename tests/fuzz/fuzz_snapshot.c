@@ -5,7 +5,7 @@
  * with reach and dominators, its pointers read, all its names asked for.
  *
  * Input: one byte of flags, then the file. Flags: 1 = put the checksums of the header and of all
- * frames right, which no mutation would ever hit.
+ * frames right, and the table of contents, which no mutation would ever hit.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -26,6 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void fix_checks(uint8_t *bytes, size_t size)
 {
 	struct hawk_snapshot_header header;
+	uint64_t frames = 0, list = 0;
 	size_t at = sizeof(header);
 
 	if (size < at)
@@ -41,11 +42,18 @@ static void fix_checks(uint8_t *bytes, size_t size)
 		at += sizeof(frame);
 		if (frame.stored_bytes > size - at)
 			return;
+		if (frame.section == HAWK_SNAPSHOT_END) {
+			frame.first = frames;
+			if (frame.stored_bytes >= sizeof(list))
+				memcpy(contents, &list, sizeof(list));
+		}
 		frame.check =
 			XXH3_64bits_withSeed(&frame, offsetof(struct hawk_snapshot_frame, check),
 					     XXH3_64bits(contents, (size_t)frame.stored_bytes));
 		memcpy(contents - sizeof(frame), &frame, sizeof(frame));
 		at += (size_t)frame.stored_bytes;
+		list = XXH3_64bits_withSeed(&frame, sizeof(frame), list);
+		frames++;
 	}
 }
 

@@ -151,6 +151,7 @@ static struct hawk_error *read_back(const struct world *world, size_t size, uint
 
 	if (err)
 		return err;
+	memset(seen, 0, FRAMES * FRAME_NUMBERS);
 	err = hawk_snapshot_read_all(snapshot, HAWK_SNAPSHOT_BLOCKS, FRAMES * FRAME_NUMBERS, take,
 				     seen);
 	hawk_snapshot_close(snapshot);
@@ -179,23 +180,129 @@ FILE_TEST(flags_come_back)
 	hawk_snapshot_close(snapshot);
 }
 
-FILE_TEST(any_changed_byte_is_found)
+/* Returns true if somebody who needs no block is told, or gets nothing. */
+static bool is_told(const struct world *world)
+{
+	struct hawk_snapshot *snapshot;
+	struct hawk_error *err = hawk_snapshot_open(world->bytes, world->size, &snapshot);
+	bool told = err;
+
+	hawk_error_destroy(err);
+	if (err)
+		return true;
+	told = hawk_snapshot_damaged_section(snapshot) || hawk_snapshot_is_cut(snapshot);
+	hawk_snapshot_close(snapshot);
+	return told;
+}
+
+FILE_TEST(any_changed_byte_is_told_whether_its_section_is_read_or_not)
+{
+	assert_false(is_told(world));
+	for (size_t at = 0; at < world->size; at += at < 512 || at > world->size - 512 ? 1 : 257) {
+		world->bytes[at] ^= 0x10;
+		if (!is_told(world))
+			print_message("byte %zu\n", at);
+		assert_true(is_told(world));
+		world->bytes[at] ^= 0x10;
+	}
+}
+
+/* Frame `number`; FRAMES = the last one. */
+static struct hawk_snapshot_frame *frame_at(const struct world *world, size_t number)
+{
+	size_t at = sizeof(struct hawk_snapshot_header);
+	struct hawk_snapshot_frame *frame;
+
+	for (;;) {
+		frame = (struct hawk_snapshot_frame *)(world->bytes + at);
+		if (!number--)
+			return frame;
+		at += sizeof(*frame) + (size_t)frame->stored_bytes;
+	}
+}
+
+static void set_check(struct hawk_snapshot_frame *frame)
+{
+	frame->check = XXH3_64bits_withSeed(frame, offsetof(struct hawk_snapshot_frame, check),
+					    XXH3_64bits(frame + 1, (size_t)frame->stored_bytes));
+}
+
+/* The file as it was written before there was a table of contents. */
+static void make_old(struct world *world)
+{
+	struct hawk_snapshot_frame *end = frame_at(world, FRAMES);
+
+	world->size -= (size_t)end->stored_bytes;
+	end->raw_bytes = end->stored_bytes = 0;
+	set_check(end);
+}
+
+FILE_TEST(damaged_contents_cost_their_section_only)
+{
+	static uint8_t seen[FRAMES * FRAME_NUMBERS];
+	struct hawk_snapshot *snapshot;
+
+	frame_at(world, 3)[1].magic ^= 1;
+	check(hawk_snapshot_open(world->bytes, world->size, &snapshot));
+	assert_string_equal(hawk_snapshot_damaged_section(snapshot), "blocks");
+	hawk_snapshot_close(snapshot);
+	check_fails(read_back(world, world->size, seen), HAWK_ERROR_FORMAT,
+		    "checksum of its blocks");
+}
+
+FILE_TEST(a_file_without_a_table_of_contents_is_read)
 {
 	static uint8_t seen[FRAMES * FRAME_NUMBERS];
 
-	/* Of headers and contents. The last frame says nothing that is needed. */
-	for (size_t at = 0; at < world->size - sizeof(struct hawk_snapshot_frame);
-	     at += at < 512 ? 1 : 257) {
-		struct hawk_error *err;
+	make_old(world);
+	assert_false(is_told(world));
+	check(read_back(world, world->size, seen));
+	assert_int_equal(seen[sizeof(seen) - 1], 1);
+}
 
-		world->bytes[at] ^= 0x10;
-		err = read_back(world, world->size, seen);
-		if (!err)
-			print_message("byte %zu\n", at);
-		assert_non_null(err);
-		hawk_error_destroy(err);
-		world->bytes[at] ^= 0x10;
-	}
+FILE_TEST(damage_that_no_table_of_contents_locates_is_refused)
+{
+	static uint8_t seen[FRAMES * FRAME_NUMBERS];
+
+	make_old(world);
+	frame_at(world, 3)->section = 60000;
+	check_fails(read_back(world, world->size, seen), HAWK_ERROR_FORMAT, "one of its parts");
+}
+
+static void remove_frame(struct world *world, size_t number)
+{
+	uint8_t *start = (uint8_t *)frame_at(world, number);
+	uint8_t *end = (uint8_t *)frame_at(world, number + 1);
+
+	memmove(start, end, (size_t)(world->bytes + world->size - end));
+	world->size -= (size_t)(end - start);
+}
+
+FILE_TEST(a_frame_that_is_gone_is_refused)
+{
+	static uint8_t seen[FRAMES * FRAME_NUMBERS];
+
+	remove_frame(world, FRAMES - 1);
+	check_fails(read_back(world, world->size, seen), HAWK_ERROR_FORMAT, "table of contents");
+}
+
+FILE_TEST(a_frame_that_is_gone_is_refused_without_a_table_of_contents)
+{
+	static uint8_t seen[FRAMES * FRAME_NUMBERS];
+
+	make_old(world);
+	remove_frame(world, 0);
+	check_fails(read_back(world, world->size, seen), HAWK_ERROR_FORMAT, "table of contents");
+}
+
+FILE_TEST(a_frame_of_another_section_is_refused)
+{
+	static uint8_t seen[FRAMES * FRAME_NUMBERS];
+	struct hawk_snapshot_frame *frame = frame_at(world, 5);
+
+	frame->section = HAWK_SNAPSHOT_SECTIONS;
+	set_check(frame);
+	check_fails(read_back(world, world->size, seen), HAWK_ERROR_FORMAT, "table of contents");
 }
 
 FILE_TEST(a_file_that_is_cut_off_says_so)

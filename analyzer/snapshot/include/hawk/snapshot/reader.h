@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The frames of a snapshot, found by hopping from header to header. Contents are read when asked
- * for, and their checksums are tested then. Hostile input: nothing in a frame is trusted but that
- * its bytes are the writer's.
+ * The frames of a snapshot, found by hopping from header to header. All checksums are tested when
+ * it is opened; contents are decoded when asked for. Hostile input: nothing in a frame is trusted
+ * but that its bytes are the writer's.
  */
 #ifndef HAWK_ANALYZER_SNAPSHOT_READER_H
 #define HAWK_ANALYZER_SNAPSHOT_READER_H
@@ -21,7 +21,8 @@ bool hawk_snapshot_is(const uint8_t *bytes, size_t size);
 
 /**
  * Finds the frames in the file's `bytes`, which must outlive `ret`. HAWK_ERROR_UNSUPPORTED for a
- * newer version, HAWK_ERROR_FORMAT if the header is damaged.
+ * newer version, HAWK_ERROR_FORMAT if the header or the table of contents is damaged, or a frame
+ * that no table of contents vouches for.
  */
 struct hawk_error *hawk_snapshot_open(const uint8_t *bytes, size_t size,
 				      struct hawk_snapshot **ret);
@@ -34,6 +35,10 @@ uint64_t hawk_snapshot_flags(const struct hawk_snapshot *snapshot);
 
 /** Returns true if the file ends before the last frame. */
 bool hawk_snapshot_is_cut(const struct hawk_snapshot *snapshot);
+
+/** Returns the name of the first section whose contents are damaged, which hawk_snapshot_read()
+ * refuses; NULL = none. */
+const char *hawk_snapshot_damaged_section(const struct hawk_snapshot *snapshot);
 
 /** Returns how many frames of `section` are there. */
 size_t hawk_snapshot_frame_count(const struct hawk_snapshot *snapshot,

@@ -16,6 +16,7 @@ struct hawk_snapshot_writer {
 	struct hawk_output *output; /**< whose error is the writer's */
 	uint64_t flags;             /**< enum hawk_snapshot_flag */
 	uint64_t frames;
+	uint64_t list_check; /**< of the headers of all frames so far */
 };
 
 /** Writes the header. `output` must outlive the writer. */
