@@ -14,12 +14,14 @@
 struct stream {
 	struct hawk_report_blocks *report;
 	struct hawk_heap_lost lost;
+	uint64_t blocks; /**< chosen or not */
 };
 
 static struct hawk_error *take_blocks(void *context, const struct hawk_block *blocks, size_t count)
 {
 	struct stream *stream = context;
 
+	stream->blocks += count;
 	hawk_heap_lost_take(&stream->lost, blocks, count);
 	return hawk_report_blocks_add(stream->report, blocks, count);
 }
@@ -30,6 +32,7 @@ static struct hawk_error *walk(struct hawk_session *session, struct hawk_report_
 	struct hawk_error *err =
 		hawk_heap_walk(&session->heap, take_blocks, &stream, &session->findings);
 
+	session->heap.sums.blocks = stream.blocks;
 	if (!err)
 		hawk_heap_lost_report(&session->heap, stream.lost.objects, stream.lost.bytes,
 				      &session->findings);
@@ -114,6 +117,8 @@ static struct hawk_error *answer(struct hawk_session *session)
 	if (!err && session->heap.knows)
 		err = print(session, filter, session->has_heap);
 	hawk_block_filter_destroy(filter);
+	if (!err)
+		err = hawk_heap_doubt_empty(&session->findings, &session->heap);
 	hawk_session_check(session);
 	return err;
 }

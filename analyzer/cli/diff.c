@@ -106,7 +106,7 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 	if (!err) {
 		append_name(&before_name, before);
 		append_name(&after_name, after);
-		if (is_grown(&limit, &diff.whole, &growth))
+		if (!before->unknown && !after->unknown && is_grown(&limit, &diff.whole, &growth))
 			session->code = HAWK_EXIT_CONDITION;
 		const struct hawk_diff_report report = {
 			.diff = &diff,
@@ -121,6 +121,8 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 			.depth = (size_t)settings->depth,
 			.growth = growth.bytes,
 			.other_program = are_different(before, after),
+			.before_unknown = before->unknown,
+			.after_unknown = after->unknown,
 		};
 
 		if (settings->json)

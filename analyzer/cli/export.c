@@ -56,7 +56,7 @@ static struct hawk_error *subtract_base(struct hawk_session *session,
 						   &session->findings, &base);
 
 	if (!err)
-		err = hawk_profile_difference(profiled->profile, base.profile, &difference);
+		err = hawk_profiled_difference(&base, profiled, &difference);
 	hawk_profiled_deinit(&base);
 	if (err)
 		return err;

@@ -46,8 +46,8 @@ static struct hawk_error *export_heap_snapshot(struct hawk_session *session)
 		err = hawk_session_report(session);
 	if (err || !session->heap.knows)
 		return err ? err
-			   : hawk_error_create(HAWK_ERROR_NOT_FOUND,
-					       "there is no heap: the process was not traced");
+			   : hawk_error_create(HAWK_ERROR_NOT_FOUND, "there is no heap: %s",
+					       hawk_heap_unknown_text(&session->heap));
 	snapshot.roots = session->report.roots;
 	snapshot.names = session->report.names;
 	snapshot.types = session->report.types;

@@ -110,7 +110,7 @@ static struct hawk_error *put_difference(struct page *page)
 		err = hawk_profile_open(session->settings, session->settings->base,
 					&session->findings, &base);
 	if (!err)
-		err = hawk_profile_difference(ours.profile, base.profile, &difference);
+		err = hawk_profiled_difference(&base, &ours, &difference);
 	if (!err)
 		err = hawk_html_profile(difference, "difference", session->output);
 	hawk_profile_destroy(difference);

@@ -81,7 +81,8 @@ static struct hawk_error *add(struct hawk_session *session, struct hawk_ledger *
 	struct hawk_error *err = hawk_session_profile(session, &profiled);
 
 	if (!err && !session->heap.knows)
-		err = hawk_error_create(HAWK_ERROR_UNSUPPORTED, "it was not traced");
+		err = hawk_error_create(HAWK_ERROR_UNSUPPORTED, "its heap is unknown: %s",
+					hawk_heap_unknown_text(&session->heap));
 	if (!err)
 		err = find_suspect(session, profiled.profile, &suspect);
 	if (!err) {

@@ -34,7 +34,7 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 	if (session->settings->folded)
 		return hawk_session_put_folded(session, groups, tree);
 	if (!in_json && !session->heap.knows) {
-		hawk_report_put_unknown(session->target, &session->screen, "Paths",
+		hawk_report_put_unknown(&session->heap, &session->screen, "Paths",
 					"see why blocks are alive");
 		return NULL;
 	}

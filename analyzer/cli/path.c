@@ -100,7 +100,7 @@ static struct hawk_error *print_addresses(struct hawk_session *session)
 		return print_json(session);
 	if (session->settings->count)
 		return print_text(session);
-	hawk_report_put_unknown(session->target, &session->screen, "Paths",
+	hawk_report_put_unknown(&session->heap, &session->screen, "Paths",
 				"see why blocks are alive");
 	return NULL;
 }

@@ -259,6 +259,7 @@ struct hawk_error *hawk_session_profile(struct hawk_session *session, struct haw
 	ret->life_ns = session->heap.life.end_units * HAWK_BIRTH_UNIT_NS;
 	ret->profile->what = whats[what];
 	ret->column = column_of(what, ret->profile);
+	ret->unknown = hawk_heap_unknown_text(&session->heap);
 	hawk_session_check(session);
 	return NULL;
 }
@@ -269,6 +270,19 @@ void hawk_profiled_deinit(struct hawk_profiled *profiled)
 	free(profiled->source);
 	free(profiled->program);
 	*profiled = (struct hawk_profiled){0};
+}
+
+struct hawk_error *hawk_profiled_difference(const struct hawk_profiled *before,
+					    const struct hawk_profiled *after,
+					    struct hawk_profile **ret)
+{
+	const struct hawk_profiled *blind = before->unknown ? before : after;
+
+	if (blind->unknown)
+		return hawk_error_create(
+			HAWK_ERROR_UNSUPPORTED, "%s cannot be compared, its heap is unknown: %s",
+			blind->source ? blind->source : "the process", blind->unknown);
+	return hawk_profile_difference(after->profile, before->profile, ret);
 }
 
 /** The other side's findings are told with its name. */

@@ -27,12 +27,20 @@ struct hawk_profiled {
 	uint64_t end_ns;  /**< CLOCK_REALTIME of its end, or of the look at it; 0 = unknown */
 	uint64_t life_ns; /**< from the tracer's start to that; 0 = unknown */
 	uint32_t column;  /**< that --what asks for */
+	/** Why the heap is unknown, and the profile empty; NULL = it is known. Not owned. */
+	const char *unknown;
 };
 
 /** Makes the profile that settings->what asks for, with the filters of `analyze`; lets a process
  * go. Deinitialize `*ret` in any case. */
 struct hawk_error *hawk_session_profile(struct hawk_session *session, struct hawk_profiled *ret);
 void hawk_profiled_deinit(struct hawk_profiled *profiled);
+
+/** Makes what `after` has more than `before`. HAWK_ERROR_UNSUPPORTED if the heap of either is
+ * unknown. */
+struct hawk_error *hawk_profiled_difference(const struct hawk_profiled *before,
+					    const struct hawk_profiled *after,
+					    struct hawk_profile **ret);
 
 /**
  * The same of `core` (a path; NULL = the process settings->pid), opened and closed for it. Findings

@@ -197,7 +197,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 	} else if (settings->folded || session->heap.knows) {
 		err = print(session, NULL);
 	} else {
-		hawk_report_put_unknown(session->target, &session->screen, "Retained",
+		hawk_report_put_unknown(&session->heap, &session->screen, "Retained",
 					"see what retains what");
 	}
 	return err;

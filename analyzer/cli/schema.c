@@ -45,7 +45,7 @@ static void print_unknown(struct hawk_session *session, const struct hawk_site_p
 	char text[17] = "";
 
 	if (!session->settings->json) {
-		hawk_report_put_unknown(session->target, &session->screen, "Schema",
+		hawk_report_put_unknown(&session->heap, &session->screen, "Schema",
 					"see what blocks look like");
 		return;
 	}

@@ -231,19 +231,33 @@ struct hawk_error *hawk_session_release(struct hawk_session *session, struct haw
 	return ended;
 }
 
+static void report_unknown(struct hawk_session *session)
+{
+	const struct hawk_heap *heap = &session->heap;
+
+	if (heap->knows)
+		return;
+	if (heap->unknown == HAWK_HEAP_NOT_TRACED || heap->unknown == HAWK_HEAP_TABLE_MISSING)
+		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, true,
+				  heap->unknown == HAWK_HEAP_NOT_TRACED ? "not-traced"
+									: "heap-unknown",
+				  "there is no trace table in %s%s: its heap is not known by stack",
+				  session->source ? "the core" : "the process",
+				  heap->unknown == HAWK_HEAP_TABLE_MISSING
+					  ? ", although it had the tracer's library"
+					  : "");
+	else
+		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, true, "heap-unknown",
+				  "the heap is unknown: %s", hawk_heap_unknown_text(heap));
+}
+
 void hawk_session_check(struct hawk_session *session)
 {
 	if (session->checked)
 		return;
 	session->checked = true;
 	hawk_target_check(session->target, &session->findings);
-	if (!session->heap.knows)
-		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, true, "not-traced",
-				  "there is no trace table in %s%s: its heap is not known by stack",
-				  session->source ? "the core" : "the process",
-				  hawk_report_has_tracer(session->target)
-					  ? ", although it had the tracer's library"
-					  : "");
+	report_unknown(session);
 }
 
 void hawk_session_print_partial(struct hawk_session *session)

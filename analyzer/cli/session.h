@@ -71,7 +71,7 @@ struct hawk_error *hawk_session_set_output(struct hawk_session *session,
 
 /*
  * What verbs ask for, in this order: each is made once, with those before it, and shows its
- * progress. heap.knows is 0 if the process was not traced: then there are no blocks. A process
+ * progress. heap.knows is 0 if the heap is unknown: then there are no blocks. A process
  * stands still until the verb releases the target; that must be after the last of those that read
  * it. After that they are HAWK_ERROR_NOT_FOUND.
  */
@@ -145,7 +145,7 @@ struct hawk_error *hawk_check_site(struct hawk_settings *settings);
  * which takes its place. */
 struct hawk_error *hawk_session_release(struct hawk_session *session, struct hawk_error *err);
 
-/** After all reading: adds the findings "not-traced" if no table was found, and what went wrong
+/** After all reading: adds why the heap is unknown, if it is, and what went wrong
  * with the target meanwhile. */
 void hawk_session_check(struct hawk_session *session);
 

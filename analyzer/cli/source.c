@@ -98,10 +98,14 @@ static struct hawk_error *print_json(struct listing *listing)
 	struct hawk_json json;
 
 	hawk_report_json_begin(&session->report, &json, session->output, "hawk-core/source", 4);
-	hawk_json_put_array(&json, "functions");
-	for (size_t i = 0; i < end && !err; i++)
-		err = print_function(listing, &listing->lines.units[i], &json);
-	hawk_json_array_end(&json);
+	if (session->heap.knows) {
+		hawk_json_put_array(&json, "functions");
+		for (size_t i = 0; i < end && !err; i++)
+			err = print_function(listing, &listing->lines.units[i], &json);
+		hawk_json_array_end(&json);
+	} else {
+		hawk_json_put_null(&json, "functions");
+	}
 	hawk_report_json_end(&session->report, &json);
 	return err;
 }
@@ -114,7 +118,7 @@ static struct hawk_error *print_text(struct listing *listing)
 	struct hawk_error *err = NULL;
 
 	if (!session->heap.knows) {
-		hawk_report_put_unknown(session->target, &session->screen, "Source",
+		hawk_report_put_unknown(&session->heap, &session->screen, "Source",
 					"see which lines allocate");
 		return NULL;
 	}

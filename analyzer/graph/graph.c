@@ -25,7 +25,7 @@ struct hawk_error *hawk_graph_make(const struct hawk_heap *heap,
 	struct hawk_error *err;
 	size_t before;
 
-	if (!(heap->knows & HAWK_HEAP_CONTENTS) && hawk_target_snapshot(heap->target))
+	if (heap->knows && !(heap->knows & HAWK_HEAP_CONTENTS) && hawk_target_snapshot(heap->target))
 		return hawk_graph_read_snapshot(heap, findings, ret);
 	err = hawk_graph_read_edges(heap, &graph);
 	if (err)

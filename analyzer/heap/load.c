@@ -11,6 +11,7 @@
 #include "hawk/base/quantity.h"
 #include "site_map.h"
 #include "site_samples.h"
+#include "unknown.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -252,6 +253,26 @@ static void report_unaccounted(struct hawk_heap *heap, struct hawk_findings *fin
 		unaccounted == 1 ? "has" : "have");
 }
 
+struct hawk_error *hawk_heap_doubt_empty(const struct hawk_findings *findings,
+					 struct hawk_heap *heap)
+{
+	bool counted = counters_are_known(heap) && !heap->totals.too_low;
+	struct hawk_heap empty = {
+		.target = heap->target,
+		.unknown = HAWK_HEAP_BLOCKS_MISSING,
+		.totals = heap->totals,
+	};
+
+	if (heap->sums.blocks || !(heap->knows & HAWK_HEAP_CONTENTS) ||
+	    (counted && !hawk_heap_not_found(heap)) ||
+	    !hawk_heap_lacks_memory(heap->target, findings))
+		return NULL;
+	empty.table = take_ptr(&heap->table);
+	hawk_heap_deinit(heap);
+	*heap = empty;
+	return hawk_block_index_init(&heap->index, 0);
+}
+
 static struct hawk_error *walk(struct hawk_findings *findings, struct tallies *tallies,
 			       struct hawk_heap *heap)
 {
@@ -381,12 +402,25 @@ static struct hawk_error *find_any(struct hawk_findings *findings, struct hawk_h
 	return err;
 }
 
+/* Of a snapshot's heap only the table may be there. */
+static void note_unknown(const struct hawk_findings *findings, struct hawk_heap *heap)
+{
+	if (!heap->knows)
+		heap->unknown = heap->table ? HAWK_HEAP_BLOCKS_MISSING
+					    : hawk_heap_unknown_why(heap->target, findings);
+}
+
 static struct hawk_error *load(bool found, struct hawk_findings *findings, struct hawk_heap *heap)
 {
-	if (!found)
+	struct hawk_error *err;
+
+	note_unknown(findings, heap);
+	if (!found || !heap->knows)
 		return hawk_block_index_init(&heap->index, 0);
-	if (heap->knows & HAWK_HEAP_BLOCKS)
-		return load_blocks(findings, heap);
+	if (heap->knows & HAWK_HEAP_BLOCKS) {
+		err = load_blocks(findings, heap);
+		return err ? err : hawk_heap_doubt_empty(findings, heap);
+	}
 	if (heap->source->account)
 		return load_sites(findings, heap);
 	return hawk_heap_count(heap->target, findings, heap);
@@ -458,6 +492,8 @@ struct hawk_error *hawk_heap_load_table(struct hawk_target *target, struct hawk_
 	bool found;
 	struct hawk_error *err = find_any(findings, &heap, &found);
 
+	note_unknown(findings, &heap);
+	found = found && heap.knows;
 	if (!err && found && !heap.source->at)
 		err = index_blocks(&heap);
 	if (!err && found)

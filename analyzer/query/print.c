@@ -260,6 +260,16 @@ static int print_table(sqlite3_stmt *statement, struct hawk_output *output)
 	return memory ? code : SQLITE_NOMEM;
 }
 
+void hawk_sql_print_unknown(const struct hawk_sql *sql, enum hawk_sql_format format,
+			    struct hawk_output *output)
+{
+	if (format == HAWK_SQL_JSON)
+		hawk_output_puts(output, "null\n");
+	else if (format == HAWK_SQL_TABLE)
+		hawk_output_printf(output, "unknown: %s\n",
+				   hawk_heap_unknown_text(sql->source.heap));
+}
+
 struct hawk_error *hawk_sql_print(struct hawk_sql *sql, sqlite3_stmt *statement,
 				  enum hawk_sql_format format, struct hawk_output *output)
 {

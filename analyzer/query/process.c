@@ -36,6 +36,7 @@ static struct hawk_error *get_thread(struct sql_cursor *cursor, uint64_t row, in
 
 const struct sql_table hawk_sql_threads = {
 	.name = "threads",
+	.of_process = true,
 	.schema = "CREATE TABLE threads(tid INTEGER, name TEXT, signal INTEGER, "
 		  "crashed INTEGER, rip INTEGER, rsp INTEGER)",
 	.rows = thread_rows,
@@ -77,6 +78,7 @@ static struct hawk_error *get_mapping(struct sql_cursor *cursor, uint64_t row, i
 
 const struct sql_table hawk_sql_mappings = {
 	.name = "mappings",
+	.of_process = true,
 	.schema = "CREATE TABLE mappings(start INTEGER, end INTEGER, bytes INTEGER, "
 		  "present_bytes INTEGER, rights TEXT, path TEXT, file_offset INTEGER)",
 	.rows = mapping_rows,
@@ -120,6 +122,7 @@ static struct hawk_error *get_module(struct sql_cursor *cursor, uint64_t row, in
 
 const struct sql_table hawk_sql_modules = {
 	.name = "modules",
+	.of_process = true,
 	.schema = "CREATE TABLE modules(path TEXT, start INTEGER, end INTEGER, bias INTEGER, "
 		  "main INTEGER, build_id TEXT)",
 	.rows = module_rows,

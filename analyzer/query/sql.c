@@ -170,13 +170,25 @@ void hawk_sql_refresh(struct hawk_sql *sql)
 	sqlite3_progress_handler(sql->database, STEPS_BETWEEN, refresh, sql);
 }
 
+/** SQLite names no database where no column is used: SELECT count(*) FROM blocks. */
+static bool is_of_heap(const char *table, const char *database)
+{
+	for (size_t i = 0; table && hawk_sql_tables[i]; i++)
+		if (!sqlite3_stricmp(table, hawk_sql_tables[i]->name))
+			return !hawk_sql_tables[i]->of_process &&
+			       (!database || !strcmp(database, "main"));
+	return false;
+}
+
 /** Queries write no files; VACUUM INTO attaches one, too. */
 static int authorize(void *context, int action, const char *a, const char *b, const char *c,
 		     const char *d)
 {
 	struct hawk_sql *sql = context;
 
-	(void)a, (void)b, (void)c, (void)d;
+	(void)b, (void)d;
+	if (action == SQLITE_READ && is_of_heap(a, c))
+		sql->reads_heap = true;
 	if (action != SQLITE_ATTACH)
 		return SQLITE_OK;
 	hawk_error_destroy(sql->error);
@@ -219,6 +231,12 @@ struct hawk_error *hawk_sql_run(struct hawk_sql *sql, const char *query,
 		}
 		if (!statement) // a comment, or nothing
 			continue;
+		/* No row is not no block; later statements may be about this one's rows. */
+		if (sql->reads_heap && !sql->source.heap->knows) {
+			sqlite3_finalize(statement);
+			hawk_sql_print_unknown(sql, format, output);
+			break;
+		}
 		err = hawk_sql_print(sql, statement, format, output);
 		sqlite3_finalize(statement);
 	}

@@ -46,6 +46,7 @@ struct hawk_sql {
 	struct sql_sum *sums;                /**< rows of that table */
 	size_t sum_count, sum_room;
 	bool has_sums;
+	bool reads_heap;          /**< the statement being prepared does */
 	bool is_saved;            /**< texts go to a file: foreign ones are made safe */
 	uint64_t timeout_seconds; /**< of the query that runs; 0 = none */
 	uint64_t deadline_ns;     /**< by CLOCK_MONOTONIC; 0 = none */
@@ -129,6 +130,7 @@ enum sql_key_kind {
 
 struct sql_table {
 	const char *name;
+	bool of_process; /**< not of the heap: known without it */
 	const char *schema;
 	struct sql_key {
 		int column;
@@ -196,6 +198,10 @@ void hawk_sql_seek_posting(struct sql_cursor *cursor, const struct sql_postings 
 /** Runs `statement` and writes the rows. sql_print.c. */
 struct hawk_error *hawk_sql_print(struct hawk_sql *sql, sqlite3_stmt *statement,
 				  enum hawk_sql_format format, struct hawk_output *output);
+
+/** Writes, in place of rows, that the heap is unknown. sql_print.c. */
+void hawk_sql_print_unknown(const struct hawk_sql *sql, enum hawk_sql_format format,
+			    struct hawk_output *output);
 
 /** Has SQLite refresh the progress from time to time. */
 void hawk_sql_refresh(struct hawk_sql *sql);

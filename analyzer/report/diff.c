@@ -61,7 +61,29 @@ static const char *word_of(const struct hawk_diff_row *row)
 	return row->bytes > 0 ? "grown" : row->bytes < 0 ? "shrunk" : "same";
 }
 
-static void put_whole(const struct hawk_diff_report *report, const struct hawk_screen *screen)
+static void append_side(struct hawk_text *text, const char *unknown,
+			const struct hawk_diff_side *side)
+{
+	if (unknown)
+		hawk_text_puts(text, "unknown");
+	else
+		hawk_text_printf(text, "%s in %s blocks",
+				 hawk_quantity_bytes((uint64_t)side->bytes).text,
+				 hawk_quantity_count((uint64_t)side->objects).text);
+}
+
+static void put_unknown(const struct hawk_diff_report *report, const struct hawk_screen *screen)
+{
+	CLEANUP(text) struct hawk_text text = {0};
+
+	append_side(&text, report->before_unknown, &report->diff->whole.before);
+	hawk_text_puts(&text, " -> ");
+	append_side(&text, report->after_unknown, &report->diff->whole.after);
+	hawk_screen_heading(screen, "Difference of %s memory: unknown", report->what);
+	hawk_screen_paragraph(screen, hawk_text_string(&text), 2, 2);
+}
+
+static void put_change(const struct hawk_diff_report *report, const struct hawk_screen *screen)
 {
 	const struct hawk_diff_row *whole = &report->diff->whole;
 	CLEANUP(text) struct hawk_text text = {0};
@@ -80,11 +102,26 @@ static void put_whole(const struct hawk_diff_report *report, const struct hawk_s
 			change_of_bytes((int64_t)((double)whole->bytes / report->hours), false)
 				.text);
 	hawk_screen_paragraph(screen, hawk_text_string(&text), 2, 2);
-	hawk_output_puts(screen->output, "  before: ");
-	hawk_screen_foreign(screen, report->before);
-	hawk_output_puts(screen->output, "\n  after:  ");
-	hawk_screen_foreign(screen, report->after);
+}
+
+static void put_name(const char *what, const char *name, const char *unknown,
+		     const struct hawk_screen *screen)
+{
+	hawk_output_puts(screen->output, what);
+	hawk_screen_foreign(screen, name);
+	if (unknown)
+		hawk_output_printf(screen->output, ": %s", unknown);
 	hawk_output_puts(screen->output, "\n");
+}
+
+static void put_whole(const struct hawk_diff_report *report, const struct hawk_screen *screen)
+{
+	if (hawk_diff_report_is_unknown(report))
+		put_unknown(report, screen);
+	else
+		put_change(report, screen);
+	put_name("  before: ", report->before, report->before_unknown, screen);
+	put_name("  after:  ", report->after, report->after_unknown, screen);
 	if (report->other_program)
 		hawk_output_puts(screen->output, "  These are two different programs.\n");
 	if (report->difference->estimated)
@@ -202,10 +239,12 @@ static void put_groups(const struct hawk_diff_report *report, const struct hawk_
 void hawk_report_diff(const struct hawk_diff_report *report, const struct hawk_screen *screen)
 {
 	put_whole(report, screen);
-	if (report->groups)
-		put_groups(report, screen);
-	else
-		put_rows(report, screen);
+	if (!hawk_diff_report_is_unknown(report)) {
+		if (report->groups)
+			put_groups(report, screen);
+		else
+			put_rows(report, screen);
+	}
 	if (report->growth)
 		hawk_output_printf(screen->output, "\n%s\n", report->growth);
 	hawk_report_findings(report->findings, hawk_findings_partial(report->findings), screen);

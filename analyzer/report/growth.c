@@ -290,8 +290,7 @@ void hawk_report_growth(const struct hawk_growth_report *report, const struct ha
 				    hawk_report_depth(pointers, DEFAULT_DEPTH, screen->full));
 
 	if (!heap->knows) {
-		hawk_report_put_unknown(pointers->heap->target, screen, "Growth",
-					"see which sites grow");
+		hawk_report_put_unknown(pointers->heap, screen, "Growth", "see which sites grow");
 		return;
 	}
 	if (!(heap->knows & HAWK_HEAP_AGES)) {
@@ -401,14 +400,15 @@ void hawk_report_growth_json(const struct hawk_growth_report *report, struct haw
 	const struct hawk_heap *heap = report->pointers->heap;
 	size_t end = hawk_report_limit(report->pointers, 0, report->list->count, true);
 
-	if (heap->knows && !(heap->knows & HAWK_HEAP_AGES)) {
+	if (!(heap->knows & HAWK_HEAP_AGES)) {
 		hawk_json_put_null(json, "life_seconds");
 		hawk_json_put_null(json, "life");
 	} else {
 		hawk_json_put_seconds(json, "life_seconds", hawk_site_ages_life_seconds(heap));
 		put_json_life(&heap->life, json);
 	}
-	hawk_json_put_array(json, "sites");
+	if (!hawk_json_put_known_array(json, "sites", heap))
+		return;
 	for (size_t i = 0; i < end; i++)
 		put_json_site(report, report->list->sites[i], json);
 	hawk_json_array_end(json);

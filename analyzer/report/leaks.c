@@ -347,7 +347,7 @@ void hawk_leaks_report_text(const struct hawk_leaks_report *report,
 	size_t depth = report->depth ? report->depth : screen->full ? 0 : DEFAULT_DEPTH;
 
 	if (!report->heap->knows) {
-		hawk_report_put_unknown(report->heap->target, screen, "Leaks", "find leaks");
+		hawk_report_put_unknown(report->heap, screen, "Leaks", "find leaks");
 	} else {
 		put_heading(report, report->filtered ? ", of the blocks that match" : "", screen);
 		put_sums(report, screen);

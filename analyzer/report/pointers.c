@@ -175,16 +175,15 @@ struct hawk_error *hawk_report_find_block(const struct hawk_pointer_report *repo
 	if (report->heap->knows)
 		return hawk_error_create(HAWK_ERROR_NO_BLOCK, "no live block at 0x%" PRIx64,
 					 address);
-	return hawk_error_create(
-		HAWK_ERROR_NOT_FOUND, "0x%" PRIx64 ": no block is known: %s", address,
-		hawk_report_has_tracer(report->heap->target) ? "the trace table is missing"
-							     : "the process was not traced");
+	return hawk_error_create(HAWK_ERROR_NOT_FOUND, "0x%" PRIx64 ": no block is known: %s",
+				 address, hawk_heap_unknown_text(report->heap));
 }
 
 void hawk_report_json_begin(const struct hawk_pointer_report *report, struct hawk_json *json,
 			    struct hawk_output *output, const char *schema, unsigned lines)
 {
 	hawk_json_begin(json, output, schema, report->source, lines);
+	hawk_json_put_string(json, "unknown", hawk_heap_unknown_text(report->heap));
 	put_json_sampling(report->heap, json);
 }
 

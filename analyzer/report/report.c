@@ -67,28 +67,14 @@ void hawk_report_findings(const struct hawk_findings *findings, bool partial,
 		hawk_output_printf(screen->output, "  ... and %zu more (--full)\n", omitted);
 }
 
-bool hawk_report_has_tracer(const struct hawk_target *target)
-{
-	size_t count;
-	const struct hawk_mapping *mappings = hawk_target_mappings(target, &count);
-
-	for (size_t i = 0; i < count; i++)
-		if (mappings[i].path &&
-		    !strcmp(hawk_path_base(mappings[i].path), "libhawk_tracer.so"))
-			return true;
-	return false;
-}
-
-void hawk_report_put_unknown(const struct hawk_target *target, const struct hawk_screen *screen,
+void hawk_report_put_unknown(const struct hawk_heap *heap, const struct hawk_screen *screen,
 			     const char *section, const char *goal)
 {
 	CLEANUP(text) struct hawk_text advice = {0};
 
-	if (hawk_report_has_tracer(target)) {
-		hawk_screen_heading(screen, "%s: unknown, the trace table is missing", section);
+	hawk_screen_heading(screen, "%s: unknown, %s", section, hawk_heap_unknown_text(heap));
+	if (heap->unknown != HAWK_HEAP_NOT_TRACED)
 		return;
-	}
-	hawk_screen_heading(screen, "%s: unknown, the process was not traced", section);
 	hawk_text_printf(&advice,
 			 "To %s next time, start the program under the tracer: hawk-core run -- "
 			 "PROGRAM ARGUMENTS",
@@ -96,21 +82,34 @@ void hawk_report_put_unknown(const struct hawk_target *target, const struct hawk
 	hawk_screen_paragraph(screen, hawk_text_string(&advice), 2, 2);
 }
 
-static void put_untraced(const struct hawk_report *report, const struct hawk_screen *screen)
+static void put_unknown(const struct hawk_report *report, const struct hawk_screen *screen)
 {
-	bool traced = hawk_report_has_tracer(report->target);
+	static const char *const advice[] = {
+		[HAWK_HEAP_CUT_OFF] = "Was the core limited in size (ulimit -c), or the disk full?",
+		[HAWK_HEAP_TABLE_MISSING] =
+			"The process had the tracer's library. Its table, and the heap, are "
+			"anonymous memory: is that left out (bit 0 of /proc/PID/coredump_filter)? "
+			"Or did the tracer stand aside (ulimit -v or -d below 32 MiB)?",
+		[HAWK_HEAP_BLOCKS_MISSING] =
+			"The trace table is there; the heap is not: is the core cut off (ulimit "
+			"-c), or is anonymous memory left out (bit 0 of "
+			"/proc/PID/coredump_filter)?",
+	};
+	const struct hawk_table_totals *totals = &report->heap->totals;
+	unsigned why = report->heap->unknown;
 
-	hawk_screen_heading(screen, traced ? "Heap: unknown, the trace table is missing"
-					   : "Heap: unknown, the process was not traced");
-	hawk_screen_paragraph(
-		screen,
-		traced ? "The process had the tracer's library. Its table, and the heap, are "
-			 "anonymous memory: is that left out (bit 0 of /proc/PID/coredump_filter) "
-			 "or cut off (ulimit -c)? Or did the tracer stand aside (ulimit -v or -d "
-			 "below 32 MiB)?"
-		       : "To see the heap by stack next time, start the program under the tracer: "
-			 "hawk-core run -- PROGRAM ARGUMENTS",
-		2, 2);
+	hawk_report_put_unknown(report->heap, screen, "Heap", "see the heap by stack");
+	if (why < sizeof(advice) / sizeof(advice[0]) && advice[why])
+		hawk_screen_paragraph(screen, advice[why], 2, 2);
+	if (totals->alloc_objects && !totals->too_low)
+		hawk_output_printf(
+			screen->output,
+			"  By the tracer's counters %s blocks (%s) were allocated, and %s "
+			"(%s) freed.\n",
+			hawk_quantity_count(totals->alloc_objects).text,
+			hawk_quantity_bytes(totals->alloc_bytes).text,
+			hawk_quantity_count(totals->free_objects).text,
+			hawk_quantity_bytes(totals->free_bytes).text);
 	hawk_report_memory_map(report->target, screen);
 }
 
@@ -144,7 +143,7 @@ struct hawk_error *hawk_report_text(const struct hawk_report *report,
 			hawk_leaks_report_section(report->leaks,
 						  report->filtered ? ", of all sites" : "", screen);
 	} else {
-		put_untraced(report, screen);
+		put_unknown(report, screen);
 	}
 	if (screen->full)
 		put_details(report, screen);

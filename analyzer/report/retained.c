@@ -84,7 +84,8 @@ void hawk_report_retained_sites_json(const struct hawk_pointer_report *report,
 {
 	size_t end = hawk_report_limit(report, DEFAULT_TOP, sites->count, true);
 
-	hawk_json_put_array(json, "sites");
+	if (!hawk_json_put_known_array(json, "sites", report->heap))
+		return;
 	for (size_t i = 0; i < end; i++) {
 		const struct hawk_retained_site *site = &sites->items[i];
 
@@ -128,7 +129,8 @@ void hawk_report_retained_blocks_json(const struct hawk_pointer_report *report,
 {
 	const struct hawk_retained_block *items = blocks->shown.items;
 
-	hawk_json_put_array(json, "blocks");
+	if (!hawk_json_put_known_array(json, "blocks", report->heap))
+		return;
 	for (size_t i = 0; i < blocks->shown.count; i++) {
 		hawk_json_object(json);
 		hawk_report_json_block(report, items[i].block, json);

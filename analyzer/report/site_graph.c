@@ -139,7 +139,7 @@ struct hawk_error *hawk_report_site_graph(const struct hawk_pointer_report *repo
 	struct hawk_error *err;
 
 	if (!report->heap->knows) {
-		hawk_report_put_unknown(report->heap->target, screen, "Sites",
+		hawk_report_put_unknown(report->heap, screen, "Sites",
 					"see which sites' blocks hold which");
 		return NULL;
 	}
@@ -205,7 +205,8 @@ static void put_json_edge(const struct hawk_pointer_report *report,
 static void put_json_nodes(const struct hawk_pointer_report *report,
 			   const struct hawk_site_list *list, size_t end, struct hawk_json *json)
 {
-	hawk_json_put_array(json, "sites");
+	if (!hawk_json_put_known_array(json, "sites", report->heap))
+		return;
 	for (size_t i = 0; i < end; i++) {
 		struct hawk_chosen blocks =
 			hawk_chosen_of_site(report->heap, report->chosen, list->sites[i]);
@@ -232,7 +233,8 @@ struct hawk_error *hawk_report_site_graph_json(const struct hawk_pointer_report 
 	for (size_t i = 0; i < end; i++)
 		shown[list->sites[i]] = true;
 	put_json_nodes(report, list, end, json);
-	hawk_json_put_array(json, "edges");
+	if (!hawk_json_put_known_array(json, "edges", report->heap))
+		return NULL;
 	for (size_t i = 0; i < graph->edge_count; i++)
 		if (shown[graph->edges[i].target])
 			put_json_edge(report, graph, &graph->edges[i], json);

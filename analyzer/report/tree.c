@@ -235,7 +235,8 @@ void hawk_report_tree_json(const struct hawk_pointer_report *report,
 	struct writer writer = {
 		.report = report, .groups = groups, .tree = rows->tree, .json = json};
 
-	hawk_json_put_array(json, "tree");
+	if (!hawk_json_put_known_array(json, "tree", report->heap))
+		return;
 	for (size_t i = 0; i < rows->count; i++)
 		put_json_node(&writer, &rows->items[i]);
 	hawk_json_array_end(json);

@@ -203,11 +203,13 @@ static struct hawk_error *open_arrays(struct hawk_table *table, struct hawk_find
 		if (err)
 			return err;
 		there = shapes[i].array->count;
-		if (said > shapes[i].first && said > there)
-			hawk_findings_add(
-				findings, HAWK_FINDING_MISSING, true, "table-records-missing*",
-				"%" PRIu64 " of %" PRIu64 " %s of the trace table are missing",
-				said - there, said, shapes[i].what);
+		if (said <= shapes[i].first || said <= there)
+			continue;
+		if (shapes[i].array == &table->traces || shapes[i].array == &table->threads)
+			table->totals.too_low = true;
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "table-records-missing*",
+				  "%" PRIu64 " of %" PRIu64 " %s of the trace table are missing",
+				  said - there, said, shapes[i].what);
 	}
 	header->trace_count = table->traces.count ? (uint32_t)table->traces.count : 1;
 	header->word_count = (uint32_t)table->words.count;
@@ -336,7 +338,7 @@ struct hawk_error *hawk_table_find(struct hawk_target *target, struct hawk_findi
 	}
 	table->target = target;
 	table->header = found->header;
-	table->is_twin = found->is_twin;
+	table->is_twin = table->totals.too_low = found->is_twin;
 	table->repaired = found->repaired;
 	table->trace_limit = found->header.trace_count;
 	if (table->is_twin)

@@ -164,7 +164,9 @@ def check_untraced():
         hawk.expect(wanted in text, f"no {wanted!r} for an untraced core")
     analysis = hawk.analyze(untraced)
     hawk.expect_equal((analysis["heap"], analysis["sites"], analysis["partial"]),
-                      ({"traced": False}, [], True), "an untraced core")
+                      ({"traced": False, "unknown": "the process was not traced", **dict.fromkeys(
+                          ("inuse_objects", "inuse_bytes", "alloc_objects", "alloc_bytes", "free_objects", "free_bytes"))},
+                       None, True), "an untraced core")
     hawk.expect_equal([f["key"] for f in analysis["missing"] if f["partial"]], ["not-traced"],
                       "missing")
     for verb in ("blocks", "whatis"):
@@ -184,6 +186,39 @@ def check_untraced():
         done = hawk.run([hawk.CORE, verb, untraced, "0x1000"])
         hawk.expect("0x1000: no block is known: the process was not traced" in done.stderr,
                     f"{verb}: {done.stderr}")
+
+
+def check_cut_off():
+    """A core that ends before the heap: unknown, and why, is not zero, and is not "not traced"."""
+    for size, reasons in ((1000, ("the core is cut off before any trace table could be found",)),
+                          (100000, ("the memory of all blocks is missing",
+                                    "the core is cut off before any trace table could be found"))):
+        path = hawk.cut(core, size, f"cut{size}")
+        snapshot = os.path.join(folder, f"cut{size}.hawk")
+        hawk.text_of("snapshot", "-o", snapshot, path, codes=(hawk.EXIT_PARTIAL,))
+        for source in (path, snapshot):
+            check_unknown(source, reasons)
+
+
+def check_unknown(path, reasons):
+    heap = hawk.document("analyze", path, codes=(hawk.EXIT_PARTIAL,))["heap"]
+    hawk.expect(heap["unknown"] in reasons, f"{path}: {heap}")
+    hawk.expect_equal((heap["traced"], heap["inuse_objects"], heap["inuse_bytes"]), (None, None, None), path)
+    for verb, section, key in (("analyze", "Heap", "sites"), ("leaks", "Leaks", "definitely_lost"), ("sites", "Sites", "edges"),
+                               ("retained", "Retained", "sites"), ("growth", "Growth", "sites"),
+                               ("merge-paths", "Paths", "tree")):
+        document = hawk.document(verb, path, codes=(hawk.EXIT_PARTIAL,))
+        hawk.expect_equal(document[key], None, f"{verb} {path}: {key}")
+        hawk.expect_equal(document.get("unknown", heap["unknown"]), heap["unknown"], f"{verb} {path}: why")
+        text = hawk.text_of(verb, path, codes=(hawk.EXIT_PARTIAL,))
+        hawk.expect(f"{section}: unknown, {heap['unknown']}" in text and "0 live" not in text, f"{verb} {path}: {text}")
+    for verb in ("blocks", "whatis", "refs", "path"):
+        done = hawk.run([hawk.CORE, verb, path, *(["0x1000"] if verb != "blocks" else [])])
+        said = done.stdout + done.stderr
+        hawk.expect("not traced" not in said and (verb == "whatis" or heap["unknown"] in said), f"{verb} {path}: {said}")
+        hawk.expect(done.returncode in (hawk.EXIT_PARTIAL, hawk.EXIT_UNREADABLE), f"{verb} {path}: {done.returncode}")
+    page = os.path.join(folder, "cut.html")
+    hawk.text_of("html", "-o", page, "--force", path, codes=(hawk.EXIT_PARTIAL,))
 
 
 def check_table_left_out():

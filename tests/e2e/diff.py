@@ -150,6 +150,20 @@ def check_files():
     hawk.expect(any("trace table" in finding["text"] for finding in json.loads(done.stdout)["missing"]), "untraced: why")
 
 
+def check_unknown():
+    """A heap that is unknown is no heap of 0 bytes: nothing is new, grown or gone."""
+    for path in (untraced, hawk.cut(first, 1000), hawk.cut(first, 100000, "cut2")):
+        for pair, side in (((path, first), "before"), ((first, path), "after")):
+            document = hawk.document("diff", *pair, codes=(4,))
+            whole = document["whole"]
+            hawk.expect(document[f"{side}_unknown"], f"{pair}: why")
+            hawk.expect_equal((whole[side], whole["bytes"], whole["objects"], document["sites"]), (None,) * 4, f"{pair}")
+            text = hawk.text_of("diff", "--fail-if-grown=1", *pair, codes=(4,))
+            hawk.expect("unknown" in text and document[f"{side}_unknown"] in text and " new" not in text, text)
+        done = hawk.run([hawk.CORE, "export", "--format=folded", "--base", path, first])
+        hawk.expect_equal((done.returncode, done.stdout), (3, ""), f"export --base {path}")
+
+
 def check_exports():
     folded = hawk.text_of("export", "--format=folded", "--base", first, second)
     hawk.expect_equal(sum(int(line.rsplit(" ", 1)[1]) for line in folded.splitlines()), kept_bytes(200), "folded")

@@ -199,9 +199,22 @@ def check_mistakes():
     hawk.expect_equal(hawk.run([hawk.CORE, "sql", core]).returncode, 2, "no query")
     untraced, _ = hawk.crash([os.path.join(folder, "holders"), "abort"], hawk.plain_environment(),
                              folder)
-    done = hawk.run([hawk.CORE, "sql", "-j", untraced, "SELECT count(*) AS n FROM blocks"])
-    hawk.expect_equal((done.returncode, json.loads(done.stdout)), (4, [{"n": 0}]), "not traced")
-    hawk.expect("not known by stack" in done.stderr, "why there is nothing")
+
+
+def check_unknown():
+    """What is not known is not counted as 0."""
+    untraced, _ = hawk.crash([os.path.join(folder, "holders"), "abort"], hawk.plain_environment(), folder)
+    for path in (untraced, hawk.cut(core, 1000), hawk.cut(core, 100000, "cut2")):
+        for query in ("SELECT count(*) AS n FROM blocks", "SELECT sum(bytes) FROM leaks", "SELECT * FROM sites",
+                      "WITH q AS (SELECT count(*) AS n FROM sums) SELECT n + 1 FROM q",
+                      "CREATE TEMP TABLE t AS SELECT count(*) AS n FROM edges; SELECT n FROM t"):
+            done = hawk.run([hawk.CORE, "sql", "-j", path, query])
+            hawk.expect_equal((done.returncode, json.loads(done.stdout)), (4, None), f"{path}: {query}")
+            hawk.expect("heap is" in done.stderr, f"why there is nothing: {done.stderr}")
+            done = hawk.run([hawk.CORE, "sql", path, query])
+            hawk.expect(done.stdout.startswith("unknown: the "), f"{path}: {query}: {done.stdout}")
+        done = hawk.run([hawk.CORE, "sql", "-j", path, "SELECT count(*) AS n FROM mappings"])
+        hawk.expect(json.loads(done.stdout)[0]["n"] > 0, f"{path}: the process is known: {done.stdout}")
 
 
 folder = hawk.temporary_folder()

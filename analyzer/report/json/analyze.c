@@ -67,6 +67,20 @@ static void put_process(const struct hawk_report *report, struct hawk_json *json
 	hawk_json_object_end(json);
 }
 
+/** What the tracer's counters tell all the same. */
+static void put_unknown_heap(const struct hawk_heap *heap, struct hawk_json *json)
+{
+	const struct hawk_table_totals *totals = &heap->totals;
+	bool counted = totals->alloc_objects && !totals->too_low;
+
+	hawk_json_put_null(json, "inuse_objects");
+	hawk_json_put_null(json, "inuse_bytes");
+	hawk_json_put_integer_if(json, "alloc_objects", counted, totals->alloc_objects);
+	hawk_json_put_integer_if(json, "alloc_bytes", counted, totals->alloc_bytes);
+	hawk_json_put_integer_if(json, "free_objects", counted, totals->free_objects);
+	hawk_json_put_integer_if(json, "free_bytes", counted, totals->free_bytes);
+}
+
 static void put_heap(const struct hawk_heap *heap, struct hawk_json *json)
 {
 	const struct hawk_accounting *memory = &heap->accounting;
@@ -75,8 +89,13 @@ static void put_heap(const struct hawk_heap *heap, struct hawk_json *json)
 		heap->knows & HAWK_HEAP_ACCOUNTING; // a table file has no memory of its process
 
 	hawk_json_put_object(json, "heap");
-	hawk_json_put_boolean(json, "traced", heap->knows);
+	if (heap->knows || heap->unknown == HAWK_HEAP_NOT_TRACED)
+		hawk_json_put_boolean(json, "traced", heap->knows);
+	else
+		hawk_json_put_null(json, "traced");
+	hawk_json_put_string(json, "unknown", hawk_heap_unknown_text(heap));
 	if (!heap->knows) {
+		put_unknown_heap(heap, json);
 		hawk_json_object_end(json);
 		return;
 	}
@@ -176,7 +195,8 @@ static void put_sites(const struct hawk_report *report, struct hawk_json *json)
 		hawk_site_list_sort(report->list, report->heap, report->sort);
 	if (report->limited && report->top < end)
 		end = report->top;
-	hawk_json_put_array(json, "sites");
+	if (!hawk_json_put_known_array(json, "sites", report->heap))
+		return;
 	for (size_t i = 0; i < end; i++)
 		put_site(report, &report->heap->sites[report->list->sites[i]], &stack, json);
 	hawk_json_array_end(json);

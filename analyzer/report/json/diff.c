@@ -29,6 +29,15 @@ static void put_side(struct hawk_json *json, const char *key, const struct hawk_
 	hawk_json_object_end(json);
 }
 
+static void put_unknown_change(struct hawk_json *json)
+{
+	static const char *const keys[] = {"objects", "bytes", "bytes_error", "bytes_per_hour",
+					   "significant"};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		hawk_json_put_null(json, keys[i]);
+}
+
 static void put_change(struct hawk_json *json, const struct hawk_diff_row *row, double hours)
 {
 	hawk_json_put_signed_if(json, "objects", true, row->objects);
@@ -101,10 +110,47 @@ static void put_groups(const struct hawk_diff_report *report, struct hawk_json *
 	hawk_json_array_end(json);
 }
 
-void hawk_report_diff_json(const struct hawk_diff_report *report, struct hawk_output *output)
+static void put_whole(const struct hawk_diff_report *report, struct hawk_json *json)
+{
+	const struct hawk_diff *diff = report->diff;
+
+	hawk_json_put_object(json, "whole");
+	if (hawk_diff_report_is_unknown(report))
+		put_unknown_change(json);
+	else
+		put_change(json, &diff->whole, report->hours);
+	if (report->before_unknown)
+		hawk_json_put_null(json, "before");
+	else
+		put_side(json, "before", diff->before, &diff->whole.before);
+	if (report->after_unknown)
+		hawk_json_put_null(json, "after");
+	else
+		put_side(json, "after", diff->after, &diff->whole.after);
+	hawk_json_object_end(json);
+}
+
+static void put_rows(const struct hawk_diff_report *report, struct hawk_json *json)
 {
 	const struct hawk_diff *diff = report->diff;
 	size_t end = report->top && report->top < diff->count ? report->top : diff->count;
+
+	if (hawk_diff_report_is_unknown(report)) {
+		hawk_json_put_null(json, "sites");
+		if (report->groups)
+			hawk_json_put_null(json, "groups");
+		return;
+	}
+	hawk_json_put_array(json, "sites");
+	for (size_t i = 0; i < end; i++)
+		put_row(report, &diff->rows[i], json);
+	hawk_json_array_end(json);
+	if (report->groups)
+		put_groups(report, json);
+}
+
+void hawk_report_diff_json(const struct hawk_diff_report *report, struct hawk_output *output)
+{
 	struct hawk_json json;
 
 	hawk_json_begin(&json, output, "hawk-core/diff", report->after, DOCUMENT_LINES);
@@ -114,16 +160,9 @@ void hawk_report_diff_json(const struct hawk_diff_report *report, struct hawk_ou
 	hawk_json_put_boolean(&json, "same_program", !report->other_program);
 	hawk_json_put_seconds_if(&json, "seconds", report->hours > 0, report->hours * 3600);
 	hawk_json_put_string(&json, "grown", report->growth);
-	hawk_json_put_object(&json, "whole");
-	put_change(&json, &diff->whole, report->hours);
-	put_side(&json, "before", diff->before, &diff->whole.before);
-	put_side(&json, "after", diff->after, &diff->whole.after);
-	hawk_json_object_end(&json);
-	hawk_json_put_array(&json, "sites");
-	for (size_t i = 0; i < end; i++)
-		put_row(report, &diff->rows[i], &json);
-	hawk_json_array_end(&json);
-	if (report->groups)
-		put_groups(report, &json);
+	hawk_json_put_string(&json, "before_unknown", report->before_unknown);
+	hawk_json_put_string(&json, "after_unknown", report->after_unknown);
+	put_whole(report, &json);
+	put_rows(report, &json);
 	hawk_json_end(&json, report->findings, hawk_findings_partial(report->findings));
 }

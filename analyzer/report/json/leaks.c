@@ -78,7 +78,8 @@ static void put_records(const struct hawk_leaks_report *report, struct hawk_json
 			     ? report->top
 			     : report->selection->count;
 
-	hawk_json_put_array(json, "records");
+	if (!hawk_json_put_known_array(json, "records", report->heap))
+		return;
 	for (size_t i = 0; i < end; i++)
 		put_record(report, report->selection->records[i], json);
 	hawk_json_array_end(json);
@@ -86,7 +87,8 @@ static void put_records(const struct hawk_leaks_report *report, struct hawk_json
 
 static void put_leaders(const struct hawk_leaks_report *report, struct hawk_json *json)
 {
-	hawk_json_put_array(json, "leaders");
+	if (!hawk_json_put_known_array(json, "leaders", report->heap))
+		return;
 	for (size_t i = 0; i < report->leader_count; i++) {
 		const struct hawk_leak_leader *leader = &report->leaders[i];
 
@@ -140,10 +142,23 @@ static void put_roots(const struct hawk_leaks_report *report, struct hawk_json *
 
 static void put_heuristics(const struct hawk_leaks_report *report, struct hawk_json *json)
 {
+	if (!report->heap->knows) {
+		hawk_json_put_null(json, "heuristics");
+		return;
+	}
 	hawk_json_put_object(json, "heuristics");
 	for (unsigned i = 0; i < HAWK_HEURISTIC_COUNT; i++)
 		hawk_json_put_integer(json, hawk_heuristic_names[i], report->leaks->heuristics[i]);
 	hawk_json_object_end(json);
+}
+
+static void put_sum(const struct hawk_leaks_report *report, const char *key, uint64_t objects,
+		    uint64_t bytes, struct hawk_json *json)
+{
+	if (report->heap->knows)
+		hawk_json_put_sum(json, key, objects, bytes);
+	else
+		hawk_json_put_null(json, key);
 }
 
 void hawk_leaks_report_json(const struct hawk_leaks_report *report, struct hawk_output *output)
@@ -151,14 +166,15 @@ void hawk_leaks_report_json(const struct hawk_leaks_report *report, struct hawk_
 	struct hawk_json json;
 
 	hawk_json_begin(&json, output, "hawk-core/leaks", report->source, DOCUMENT_LINES);
+	hawk_json_put_string(&json, "unknown", hawk_heap_unknown_text(report->heap));
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		hawk_json_put_sum(&json, hawk_json_reach_key(kinds[i]),
-				  report->selection->sums[kinds[i]].objects,
-				  report->selection->sums[kinds[i]].bytes);
-	hawk_json_put_sum(&json, "suppressed", report->selection->suppressed.objects,
-			  report->selection->suppressed.bytes);
-	hawk_json_put_sum(&json, "downgraded", report->leaks->downgrade.objects,
-			  report->leaks->downgrade.bytes);
+		put_sum(report, hawk_json_reach_key(kinds[i]),
+			report->selection->sums[kinds[i]].objects,
+			report->selection->sums[kinds[i]].bytes, &json);
+	put_sum(report, "suppressed", report->selection->suppressed.objects,
+		report->selection->suppressed.bytes, &json);
+	put_sum(report, "downgraded", report->leaks->downgrade.objects,
+		report->leaks->downgrade.bytes, &json);
 	put_records(report, &json);
 	put_leaders(report, &json);
 	put_suppressions(report, &json);

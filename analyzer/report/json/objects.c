@@ -18,6 +18,16 @@ void hawk_json_begin(struct hawk_json *json, struct hawk_output *output, const c
 	hawk_json_put_string(json, "source", source);
 }
 
+bool hawk_json_put_known_array(struct hawk_json *json, const char *key,
+			       const struct hawk_heap *heap)
+{
+	if (heap->knows)
+		hawk_json_put_array(json, key);
+	else
+		hawk_json_put_null(json, key);
+	return heap->knows;
+}
+
 void hawk_json_end(struct hawk_json *json, const struct hawk_findings *findings, bool partial)
 {
 	hawk_json_put_frame_table(json);

@@ -20,6 +20,10 @@ void hawk_json_begin(struct hawk_json *json, struct hawk_output *output, const c
 		     const char *source, unsigned lines);
 
 /** Ends it: "frames" (the table), "missing", "damage", "partial". */
+/** Opens the array `key`. Writes null instead, and returns false, if `heap` is unknown. */
+bool hawk_json_put_known_array(struct hawk_json *json, const char *key,
+			       const struct hawk_heap *heap);
+
 void hawk_json_end(struct hawk_json *json, const struct hawk_findings *findings, bool partial);
 
 /** "missing" and "damage" */

@@ -75,18 +75,30 @@ enum hawk_heap_knows {
 	HAWK_HEAP_ACCOUNTING = 1u << 6, /**< where memory went; else only what sites have */
 };
 
+/** Why nothing is known of a heap. Unknown is not empty. */
+enum hawk_heap_unknown {
+	HAWK_HEAP_NOT_TRACED,       /**< all memory was searched: there is no trace table */
+	HAWK_HEAP_CUT_OFF,          /**< the core ends before any table could be found */
+	HAWK_HEAP_TABLE_UNREADABLE, /**< newer, damaged, or its header is cut off */
+	HAWK_HEAP_TABLE_MISSING,    /**< the tracer's library is there, its memory is not */
+	HAWK_HEAP_BLOCKS_MISSING,   /**< the table is there, no block's memory is */
+};
+
 struct hawk_heap {
 	unsigned knows; /**< enum hawk_heap_knows; 0 = no heap was found: no blocks, no sites */
+	enum hawk_heap_unknown unknown;        /**< if `knows` is 0: why */
 	const struct hawk_heap_source *source; /**< who found it; NULL = nobody */
 	struct hawk_target *target;            /**< the owner's */
-	struct hawk_table *table;              /**< NULL without HAWK_HEAP_STACKS */
+	/** NULL without HAWK_HEAP_STACKS, but for HAWK_HEAP_BLOCKS_MISSING. */
+	struct hawk_table *table;
 	struct hawk_heap_regions regions;
 	struct hawk_heap_sums sums;
 	struct hawk_block_index index; /**< of no blocks: not loaded, or see `refusal` */
 	/** Why the blocks cannot be numbered (HAWK_ERROR_UNSUPPORTED), or NULL. Sites are there all
 	 * the same. */
 	char *refusal;
-	struct hawk_table_totals totals; /**< zeros without HAWK_HEAP_COUNTERS */
+	/** Zeros without HAWK_HEAP_COUNTERS, but for HAWK_HEAP_BLOCKS_MISSING. */
+	struct hawk_table_totals totals;
 	uint64_t dropped_objects;        /**< blocks that the tracer could not record, and those */
 	uint64_t dropped_bytes;
 	uint64_t discarded_heaps; /**< see struct hawk_table_header */
@@ -128,6 +140,18 @@ void hawk_heap_deinit(struct hawk_heap *heap);
  */
 struct hawk_error *hawk_heap_walk(const struct hawk_heap *heap, hawk_heap_function *take,
 				  void *context, struct hawk_findings *findings);
+
+/**
+ * To be called after a walk of a heap that gave no block: makes the heap unknown
+ * (HAWK_HEAP_BLOCKS_MISSING) if memory is missing in which blocks may lie, and no counters prove
+ * that there are none. `findings` may be NULL.
+ */
+struct hawk_error *hawk_heap_doubt_empty(const struct hawk_findings *findings,
+					 struct hawk_heap *heap);
+
+/** Returns why nothing is known of the heap, as "the process was not traced"; NULL = it is known.
+ */
+const char *hawk_heap_unknown_text(const struct hawk_heap *heap);
 
 /** What there is at an address; `*ret` is set for every state but HAWK_BLOCK_NONE. */
 enum hawk_block_state hawk_heap_at(const struct hawk_heap *heap, uint64_t address,

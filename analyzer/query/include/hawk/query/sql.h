@@ -54,6 +54,8 @@ void hawk_sql_close(struct hawk_sql *sql);
  * Runs the statements in `query`, one after the other, and writes the rows of each. A mistake in
  * the query is HAWK_ERROR_USAGE with SQLite's message; HAWK_ERROR_LIMIT if it takes longer than
  * `timeout_seconds` (0 = no limit) or too much memory, after the rows that were found by then.
+ * A statement that asks an unknown heap is the last: in place of rows it gets "unknown: why", in
+ * JSON null, in CSV nothing.
  */
 struct hawk_error *hawk_sql_run(struct hawk_sql *sql, const char *query,
 				enum hawk_sql_format format, uint64_t timeout_seconds,

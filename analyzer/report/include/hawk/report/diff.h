@@ -25,7 +25,14 @@ struct hawk_diff_report {
 	size_t depth;       /**< lines of each stack; 0 = one */
 	const char *growth; /**< of --fail-if-grown: what was exceeded; NULL = nothing */
 	bool other_program; /**< the two are not the same program, by name */
+	const char *before_unknown, *after_unknown; /**< why; NULL = the heap is known */
 };
+
+/** Returns true if a heap is unknown: then no difference is true, and none is shown. */
+static inline bool hawk_diff_report_is_unknown(const struct hawk_diff_report *report)
+{
+	return report->before_unknown || report->after_unknown;
+}
 
 void hawk_report_diff(const struct hawk_diff_report *report, const struct hawk_screen *screen);
 void hawk_report_diff_json(const struct hawk_diff_report *report, struct hawk_output *output);

@@ -17,7 +17,7 @@ struct hawk_leaks_report;
 struct hawk_report {
 	struct hawk_target *target;
 	struct hawk_symbols *symbols;
-	const struct hawk_heap *heap; /**< heap->knows is 0 if the process was not traced */
+	const struct hawk_heap *heap; /**< heap->knows is 0 if it is unknown */
 	const struct hawk_findings *findings;
 	const struct hawk_leaks_report *leaks;       /**< for a section of the text; NULL = none */
 	const struct hawk_suspects_report *suspects; /**< for the JSON document; NULL = none */
@@ -42,12 +42,9 @@ struct hawk_error *hawk_report_text(const struct hawk_report *report,
 /** The document described in docs/json.md. */
 struct hawk_error *hawk_report_json(const struct hawk_report *report, struct hawk_output *output);
 
-/** Returns true if the tracer's library is mapped; without a table, the table is then missing. */
-bool hawk_report_has_tracer(const struct hawk_target *target);
-
-/** Prints, in place of a section that needs a table, "Leaks: unknown, the process was not traced",
- * and how to reach `goal` ("find leaks") next time. */
-void hawk_report_put_unknown(const struct hawk_target *target, const struct hawk_screen *screen,
+/** Prints, in place of a section about an unknown heap, "Leaks: unknown, the process was not
+ * traced", and then how to reach `goal` ("find leaks") next time. */
+void hawk_report_put_unknown(const struct hawk_heap *heap, const struct hawk_screen *screen,
 			     const char *section, const char *goal);
 
 /* The sections of the text, also of use to other verbs. */

@@ -133,6 +133,7 @@ struct hawk_table_totals {
 	uint64_t tracer_bytes;   /**< sum of the extents: address space, not resident memory */
 	uint64_t damaged_traces; /**< invalid records: no frames, counters still summed */
 	uint64_t damaged_threads;
+	bool too_low; /**< records are missing, or only the twin was found */
 };
 struct hawk_table_totals hawk_table_totals(const struct hawk_table *table);
 

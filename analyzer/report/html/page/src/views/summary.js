@@ -90,7 +90,7 @@ function ledger(heap) {
 function memory(report) {
   const { heap } = report.analyze;
   if (!heap.traced)
-    return h("section", { class: "card" }, h("h2", {}, "Where its memory is"), h("p", {}, "The process was not traced: the heap by stack is unknown. Next time start it with: hawk-core run -- PROGRAM ARGUMENTS"));
+    return h("section", { class: "card" }, h("h2", {}, "Where its memory is"), h("p", {}, `Unknown: ${heap.unknown}. ${heap.traced === false ? "Next time start it with: hawk-core run -- PROGRAM ARGUMENTS" : ""}`));
   const parts = ledger(heap);
   const whole = heap.writable_bytes ?? parts.reduce((sum, [, , size]) => sum + size, 0);
   return h(
