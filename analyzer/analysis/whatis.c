@@ -5,17 +5,12 @@
  */
 #include "hawk/analysis/whatis.h"
 
-enum {
-	/** The x86-64 ABI lets leaf functions use this many bytes below the stack pointer. */
-	RED_ZONE_BYTES = 128,
-};
-
 /** The thread with the highest stack pointer at or below `address` in its mapping. */
 static void find_thread(const struct hawk_target *target, struct hawk_whatis *whatis)
 {
 	const struct hawk_mapping *mapping = whatis->mapping;
 	const struct hawk_thread *best = NULL;
-	uint64_t best_sp = 0;
+	uint64_t best_sp = 0, red_zone = hawk_target_arch(target)->red_zone_bytes;
 	size_t count;
 	const struct hawk_thread *threads = hawk_target_threads(target, &count);
 
@@ -25,14 +20,14 @@ static void find_thread(const struct hawk_target *target, struct hawk_whatis *wh
 		if (sp < mapping->start || sp >= mapping->end)
 			continue;
 		/* Stacks of threads may share a mapping when their guard pages were merged away. */
-		if (!best || (sp <= whatis->address + RED_ZONE_BYTES &&
-			      (sp > best_sp || best_sp > whatis->address + RED_ZONE_BYTES))) {
+		if (!best || (sp <= whatis->address + red_zone &&
+			      (sp > best_sp || best_sp > whatis->address + red_zone))) {
 			best = &threads[i];
 			best_sp = sp;
 		}
 	}
 	whatis->thread = best;
-	whatis->below_stack_pointer = best && whatis->address + RED_ZONE_BYTES < best_sp;
+	whatis->below_stack_pointer = best && whatis->address + red_zone < best_sp;
 }
 
 static bool in_tracer(const struct hawk_table *table, uint64_t address)

@@ -29,7 +29,7 @@ static void capture_stacks(struct hawk_session *session)
 	if (most < STACK_BYTES_MIN)
 		most = STACK_BYTES_MIN;
 	for (size_t i = 0; i < count && left; i++) {
-		uint64_t sp = threads[i].registers[HAWK_RSP];
+		uint64_t sp = threads[i].sp;
 		const struct hawk_mapping *mapping = hawk_target_mapping_at(session->target, sp);
 		uint64_t bytes = mapping ? mapping->end - sp : 0;
 

@@ -49,7 +49,7 @@ static bool read_register(const struct finder *finder, const struct hawk_root *r
 	if (root->owner >= count)
 		return false;
 	thread = &threads[root->owner];
-	if (root->address < HAWK_REGISTER_COUNT) {
+	if (root->address < HAWK_REGISTERS_MAX) {
 		*ret = thread->registers[root->address];
 		return true;
 	}

@@ -24,24 +24,6 @@ static struct hawk_error *add(struct hawk_roots *roots, struct hawk_root root)
 	return NULL;
 }
 
-/* Selectors, flags and the number of a system call are no addresses. */
-static bool holds_address(unsigned number)
-{
-	switch (number) {
-	case HAWK_ORIG_RAX:
-	case HAWK_CS:
-	case HAWK_EFLAGS:
-	case HAWK_SS:
-	case HAWK_DS:
-	case HAWK_ES:
-	case HAWK_FS:
-	case HAWK_GS:
-		return false;
-	default:
-		return true;
-	}
-}
-
 /* What a register holds, if that is the address of a block. `number` is the root's address. */
 static struct hawk_error *add_register(uint64_t value, uint64_t number, uint32_t owner,
 				       const struct hawk_block_index *index,
@@ -61,14 +43,15 @@ static struct hawk_error *add_register(uint64_t value, uint64_t number, uint32_t
 			  });
 }
 
-static struct hawk_error *add_general(const struct hawk_thread *thread, uint32_t owner,
+static struct hawk_error *add_general(const struct hawk_arch *arch,
+				      const struct hawk_thread *thread, uint32_t owner,
 				      const struct hawk_block_index *index,
 				      struct hawk_roots *roots)
 {
-	for (unsigned number = 0; number < HAWK_REGISTER_COUNT; number++) {
+	for (unsigned number = 0; number < arch->register_count; number++) {
 		struct hawk_error *err;
 
-		if (!holds_address(number))
+		if (arch->registers[number].use == HAWK_REGISTER_STATE)
 			continue;
 		err = add_register(thread->registers[number], number, owner, index, roots);
 		if (err)
@@ -77,27 +60,20 @@ static struct hawk_error *add_general(const struct hawk_thread *thread, uint32_t
 	return NULL;
 }
 
-/* Components of the XSAVE area (Intel's manual, volume 1, 13.4): xmm, and what follows the header.
- */
-enum {
-	XMM_START = 160,
-	XMM_END = 416,
-	EXTENDED_START = 576,
-};
-
-static struct hawk_error *add_vectors(const struct hawk_thread *thread, uint32_t owner,
+/* The words of one run of vector registers. */
+static struct hawk_error *add_vectors(const struct hawk_arch_vectors *vectors,
+				      const struct hawk_thread *thread, uint32_t owner,
 				      const struct hawk_block_index *index,
 				      struct hawk_roots *roots)
 {
-	for (uint32_t at = XMM_START; at + sizeof(uint64_t) <= thread->vectors_bytes;
-	     at += sizeof(uint64_t)) {
-		struct hawk_error *err;
-		uint64_t value;
+	uint32_t end = vectors->range.end < thread->vectors_bytes ? vectors->range.end
+								  : thread->vectors_bytes;
+	uint64_t value;
 
-		if (at == XMM_END)
-			at = EXTENDED_START;
-		if (at + sizeof(value) > thread->vectors_bytes)
-			break;
+	for (uint32_t at = vectors->range.start; at < end && end - at >= sizeof(value);
+	     at += sizeof(value)) {
+		struct hawk_error *err;
+
 		memcpy(&value, thread->vectors + at, sizeof(value));
 		err = add_register(value, HAWK_ROOT_VECTORS + at, owner, index, roots);
 		if (err)
@@ -112,12 +88,14 @@ static struct hawk_error *add_registers(const struct hawk_target *target,
 {
 	size_t count;
 	const struct hawk_thread *threads = hawk_target_threads(target, &count);
+	const struct hawk_arch *arch = hawk_target_arch(target);
 
 	for (size_t i = 0; i < count; i++) {
-		struct hawk_error *err = add_general(&threads[i], (uint32_t)i, index, roots);
+		struct hawk_error *err = add_general(arch, &threads[i], (uint32_t)i, index, roots);
 
-		if (!err && threads[i].vectors)
-			err = add_vectors(&threads[i], (uint32_t)i, index, roots);
+		for (size_t j = 0; !err && threads[i].vectors && j < HAWK_ARCH_VECTORS; j++)
+			err = add_vectors(&arch->vectors[j], &threads[i], (uint32_t)i, index,
+					  roots);
 		if (err)
 			return err;
 	}

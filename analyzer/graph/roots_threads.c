@@ -5,18 +5,12 @@
  */
 #include "roots_ranges.h"
 
+#include <string.h>
+
 enum {
-	RED_ZONE_BYTES = 128, /* below the stack pointer: leaf functions use it (System V ABI) */
 	HANDLER_BYTES_MAX = 256 << 10, /* of frames on an alternate stack */
-	/* struct ucontext of the kernel, x86-64, in words. */
-	CONTEXT_LINK = 1,
-	CONTEXT_STACK = 2,
-	CONTEXT_STACK_BYTES = 4,
-	CONTEXT_RSP = 20,
-	CONTEXT_SEGMENTS = 23,
-	CONTEXT_WORDS = 24,
-	CONTEXT_FLAGS_MAX = 7,
-	USER_CODE_SEGMENT = 0x33,
+	STEP_BYTES = 4096,
+	CONTEXT_BYTES_MAX = 1024,
 };
 
 /* Of a thread whose storage lies on top of its stack: never below the stack pointer. */
@@ -42,7 +36,7 @@ static bool is_stack(const struct hawk_roots_finder *finder, const struct hawk_t
 		     uint64_t sp, const struct hawk_mapping *mapping)
 {
 	uint64_t top = hawk_target_stack_top(finder->target);
-	uint64_t tls = thread->registers[HAWK_FS_BASE];
+	uint64_t tls = thread->thread_pointer;
 
 	if (!top || (top >= mapping->start && top < mapping->end))
 		return true;
@@ -61,31 +55,47 @@ static struct hawk_error *add_left_stack(const struct hawk_roots_finder *finder,
 							     .owner = owner});
 }
 
-/* Whether the kernel put `words` at `address` when it called a handler on an alternate stack. */
-static bool is_context(const uint64_t *words, uint64_t address)
+static uint64_t word_at(const uint8_t *bytes, size_t offset)
 {
-	return words[0] <= CONTEXT_FLAGS_MAX && !words[CONTEXT_LINK] &&
-	       words[CONTEXT_STACK] <= address &&
-	       address - words[CONTEXT_STACK] < words[CONTEXT_STACK_BYTES] &&
-	       (words[CONTEXT_SEGMENTS] & UINT16_MAX) == USER_CODE_SEGMENT;
+	uint64_t word;
+
+	memcpy(&word, bytes + offset, sizeof(word));
+	return word;
+}
+
+/* Whether the kernel put `bytes` at `address` when it called a handler on an alternate stack. */
+static bool is_context(const struct hawk_arch_context *context, const uint8_t *bytes,
+		       uint64_t address)
+{
+	uint64_t stack = word_at(bytes, context->stack);
+
+	return word_at(bytes, 0) <= context->flags_max && !word_at(bytes, context->link) &&
+	       stack <= address && address - stack < word_at(bytes, context->stack_bytes) &&
+	       (word_at(bytes, context->segments) & UINT16_MAX) == context->code_segment;
 }
 
 /* The lowest stack pointer in use. It is not `sp` in a handler of signals whose stack is a variable
  * of a function further out: what was interrupted lies below that, but not below `start`. */
 static uint64_t lowest_sp(const struct hawk_roots_finder *finder, uint64_t sp, uint64_t start)
 {
-	enum { STEP = HAWK_ROOTS_PAGE_BYTES / HAWK_WORD_BYTES };
-	uint64_t words[STEP + CONTEXT_WORDS], at = sp & -(uint64_t)HAWK_WORD_BYTES, lowest = sp;
-	size_t count = STEP;
+	const struct hawk_arch_context *context = &hawk_target_arch(finder->target)->context;
+	uint8_t bytes[STEP_BYTES + CONTEXT_BYTES_MAX];
+	uint64_t at = sp & -(uint64_t)HAWK_WORD_BYTES, lowest = sp;
+	size_t size = STEP_BYTES;
 
-	for (; count >= STEP && at + HAWK_ROOTS_PAGE_BYTES <= sp + HANDLER_BYTES_MAX;
-	     at += HAWK_ROOTS_PAGE_BYTES) {
-		count = hawk_target_read_some(finder->target, at, words, sizeof(words)) /
-			HAWK_WORD_BYTES;
-		for (size_t i = 0; i < STEP && i + CONTEXT_WORDS <= count; i++)
-			if (is_context(&words[i], at + i * HAWK_WORD_BYTES) &&
-			    words[i + CONTEXT_RSP] >= start && words[i + CONTEXT_RSP] < lowest)
-				lowest = words[i + CONTEXT_RSP];
+	for (; size >= STEP_BYTES && at + STEP_BYTES <= sp + HANDLER_BYTES_MAX; at += STEP_BYTES) {
+		size = hawk_target_read_some(finder->target, at, bytes,
+					     STEP_BYTES + context->bytes);
+		for (size_t i = 0; i < STEP_BYTES && i + context->bytes <= size;
+		     i += HAWK_WORD_BYTES) {
+			uint64_t interrupted;
+
+			if (!is_context(context, bytes + i, at + i))
+				continue;
+			interrupted = word_at(bytes + i, context->sp);
+			if (interrupted >= start && interrupted < lowest)
+				lowest = interrupted;
+		}
 	}
 	return lowest;
 }
@@ -97,7 +107,7 @@ struct hawk_error *hawk_roots_add_stack(const struct hawk_roots_finder *finder,
 					const struct hawk_thread *thread, uint32_t owner)
 {
 	uint64_t sp = hawk_target_stack_start(finder->target, thread);
-	uint64_t tls = thread->registers[HAWK_FS_BASE];
+	uint64_t tls = thread->thread_pointer;
 	const struct hawk_mapping *mapping = hawk_target_mapping_at(finder->target, sp);
 	const struct hawk_stack *own = hawk_stacks_of(&finder->stacks, tls);
 	struct hawk_root_range range = {.kind = HAWK_ROOT_STACK, .owner = owner};
@@ -105,6 +115,7 @@ struct hawk_error *hawk_roots_add_stack(const struct hawk_roots_finder *finder,
 	struct hawk_error *err = elsewhere ? add_left_stack(finder, own, owner) : NULL;
 	bool interior, whole;
 	uint32_t block = hawk_block_index_find(finder->index, sp, &interior);
+	uint64_t red_zone = hawk_target_arch(finder->target)->red_zone_bytes;
 
 	if (err)
 		return err;
@@ -120,7 +131,7 @@ struct hawk_error *hawk_roots_add_stack(const struct hawk_roots_finder *finder,
 		range.end = tls_start(finder, sp, tls);
 	if (whole)
 		sp = lowest_sp(finder, sp, own ? own->start : mapping->start);
-	range.start = sp - mapping->start > RED_ZONE_BYTES ? sp - RED_ZONE_BYTES : mapping->start;
+	range.start = sp - mapping->start > red_zone ? sp - red_zone : mapping->start;
 	if (block != HAWK_BLOCK_NOWHERE) {
 		uint64_t start = hawk_block_start(finder->index, block);
 
@@ -150,7 +161,7 @@ static uint64_t block_end_below(const struct hawk_roots_finder *finder, uint64_t
 struct hawk_error *hawk_roots_add_tls(const struct hawk_roots_finder *finder,
 				      const struct hawk_thread *thread, uint32_t owner)
 {
-	uint64_t tls = thread->registers[HAWK_FS_BASE];
+	uint64_t tls = thread->thread_pointer;
 	uint64_t sp = hawk_target_stack_start(finder->target, thread);
 	const struct hawk_mapping *mapping = hawk_target_mapping_at(finder->target, tls);
 	const struct hawk_stack *own = hawk_stacks_of(&finder->stacks, tls);

@@ -35,7 +35,7 @@ bool hawk_is_descriptor(const struct hawk_descriptors *descriptors, uint64_t add
 uint64_t hawk_descriptor_of(const struct hawk_descriptors *descriptors,
 			    const struct hawk_thread *thread)
 {
-	uint64_t address = thread->registers[HAWK_FS_BASE] - descriptors->layout->below;
+	uint64_t address = thread->thread_pointer - descriptors->layout->below;
 
 	return hawk_is_descriptor(descriptors, address) ? address : 0;
 }

@@ -12,13 +12,7 @@
 #include "name_tree.h"
 
 enum {
-	RUNS_MAX = 64, /**< more than unwinding ever finds */
-	RED_ZONE_BYTES = 128,
-	/* In the XSAVE area: the lower halves, the upper halves of the vector registers. */
-	XMM_START = 160,
-	XMM_END = 416,
-	YMM_START = 576,
-	YMM_END = 832,
+	RUNS_MAX = 64,                   /**< more than unwinding ever finds */
 	LAST_FRAME_BYTES_MAX = 64 << 10, /* arguments and environment lie above the outermost one */
 };
 
@@ -73,24 +67,26 @@ void hawk_root_namer_destroy(struct hawk_root_namer *namer)
 	free(namer);
 }
 
-static void name_register(uint64_t number, char *ret, size_t size)
+static void name_vector(const struct hawk_arch *arch, uint64_t offset, char *ret, size_t size)
 {
-	static const char *const names[HAWK_REGISTER_COUNT] = {
-		"r15",    "r14", "r13", "r12",     "rbp",     "rbx", "r11",      "r10", "r9",
-		"r8",     "rax", "rcx", "rdx",     "rsi",     "rdi", "orig_rax", "rip", "cs",
-		"eflags", "rsp", "ss",  "fs_base", "gs_base", "ds",  "es",       "fs",  "gs",
-	};
+	size_t i = 0;
 
-	if (number < HAWK_REGISTER_COUNT)
-		snprintf(ret, size, "%s", names[number]);
-	else if (number < HAWK_ROOT_VECTORS + XMM_END)
-		snprintf(ret, size, "xmm%u",
-			 (unsigned)(number - HAWK_ROOT_VECTORS - XMM_START) / 16);
-	else if (number < HAWK_ROOT_VECTORS + YMM_END)
-		snprintf(ret, size, "ymm%u",
-			 (unsigned)(number - HAWK_ROOT_VECTORS - YMM_START) / 16);
+	while (i + 1 < HAWK_ARCH_VECTORS && offset >= arch->vectors[i].range.end)
+		i++;
+	if (arch->vectors[i].bytes)
+		snprintf(ret, size, "%s%u", arch->vectors[i].name,
+			 (unsigned)(offset - arch->vectors[i].range.start) /
+				 arch->vectors[i].bytes);
 	else
-		snprintf(ret, size, "vector state");
+		snprintf(ret, size, "%s", arch->vectors[i].name);
+}
+
+static void name_register(const struct hawk_arch *arch, uint64_t number, char *ret, size_t size)
+{
+	if (number < arch->register_count)
+		snprintf(ret, size, "%s", arch->registers[number].name);
+	else
+		name_vector(arch, number - HAWK_ROOT_VECTORS, ret, size);
 }
 
 static void find_runs(struct frames *frames)
@@ -134,19 +130,21 @@ static void name_function(struct hawk_root_namer *namer, const struct hawk_stack
 
 /* Frames end where the next one begins; where that is on another stack, as behind a signal handler,
  * or unknown, not far above. */
-static bool is_in_frame(const struct hawk_thread_frames *frames, size_t i, uint64_t address)
+static bool is_in_frame(const struct hawk_thread_frames *frames, size_t i, uint64_t address,
+			uint64_t red_zone)
 {
 	uint64_t sp = frames->frames[i].sp;
 
 	if (address < sp)
-		return i == 0 && sp - address <= RED_ZONE_BYTES;
+		return i == 0 && sp - address <= red_zone;
 	if (i + 1 < frames->count && frames->frames[i + 1].sp > sp)
 		return address < frames->frames[i + 1].sp;
 	return address - sp < LAST_FRAME_BYTES_MAX;
 }
 
 /** The frame that `address` lies in; false = none. */
-static bool find_frame(const struct frames *frames, uint64_t address, size_t *ret)
+static bool find_frame(const struct frames *frames, uint64_t address, uint64_t red_zone,
+		       size_t *ret)
 {
 	for (size_t run = 0; run < frames->run_count; run++) {
 		size_t low = run ? frames->run_ends[run - 1] : 0;
@@ -161,7 +159,7 @@ static bool find_frame(const struct frames *frames, uint64_t address, size_t *re
 				high = middle - 1;
 		}
 		*ret = low;
-		if (is_in_frame(&frames->found, low, address))
+		if (is_in_frame(&frames->found, low, address, red_zone))
 			return true;
 	}
 	return false;
@@ -175,8 +173,9 @@ static void name_stack(struct hawk_root_namer *namer, const struct hawk_root *ro
 	struct frames *frames = &namer->threads[root->owner];
 
 	unwind(namer, thread, frames);
-	name->offset = (int64_t)(root->address - thread->registers[HAWK_RSP]);
-	if (!find_frame(frames, root->address, &frame))
+	name->offset = (int64_t)(root->address - thread->sp);
+	if (!find_frame(frames, root->address, hawk_target_arch(namer->target)->red_zone_bytes,
+			&frame))
 		return;
 	name->has_frame = true;
 	name->frame = (uint32_t)frame;
@@ -190,7 +189,7 @@ static void name_tls(struct hawk_root_namer *namer, const struct hawk_root *root
 	size_t count, main = 0;
 	const struct hawk_thread *thread = &hawk_target_threads(namer->target, &count)[root->owner];
 	const struct hawk_module *modules = hawk_target_modules(namer->target, &count);
-	uint64_t pointer = thread->registers[HAWK_FS_BASE];
+	uint64_t pointer = thread->thread_pointer;
 	struct hawk_symbol_module module;
 
 	name->offset = (int64_t)(root->address - pointer);
@@ -250,7 +249,8 @@ static struct hawk_root_name find(struct hawk_root_namer *namer, const struct ha
 	switch (root->kind) {
 	case HAWK_ROOT_REGISTER:
 		name.address = 0;
-		name_register(root->address, name.reg, sizeof(name.reg));
+		name_register(hawk_target_arch(namer->target), root->address, name.reg,
+			      sizeof(name.reg));
 		break;
 	case HAWK_ROOT_STACK:
 		name_stack(namer, root, &name);

@@ -26,8 +26,8 @@ static struct hawk_error *get_thread(struct sql_cursor *cursor, uint64_t row, in
 		sql_text_if(thread->name),
 		sql_integer_if(thread->signal, (uint64_t)thread->signal),
 		sql_integer(thread->crashed),
-		sql_integer(thread->registers[HAWK_RIP]),
-		sql_integer(thread->registers[HAWK_RSP]),
+		sql_integer(thread->pc),
+		sql_integer(thread->sp),
 	};
 
 	*ret = values[column];

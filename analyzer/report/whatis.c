@@ -89,7 +89,7 @@ static void put_block(const struct hawk_report *report, const struct hawk_whatis
 static void put_thread(const struct hawk_whatis *whatis, const struct hawk_screen *screen)
 {
 	const struct hawk_thread *thread = whatis->thread;
-	uint64_t sp = thread->registers[HAWK_RSP];
+	uint64_t sp = thread->sp;
 
 	hawk_output_puts(screen->output, "  stack of ");
 	hawk_report_put_thread(thread, screen);

@@ -15,14 +15,10 @@
 #include <stdint.h>
 
 #include "hawk/base/cursor.h"
+#include "hawk/target/arch.h"
 #include "elf.h"
 
-enum {
-	HAWK_CFI_RSP = 7,
-	HAWK_CFI_RBP = 6,
-	HAWK_CFI_RIP = 16, /**< DWARF number of the return address */
-	HAWK_CFI_REGISTERS = 17,
-};
+enum { HAWK_CFI_REGISTERS = HAWK_CFI_REGISTERS_MAX };
 
 enum hawk_cfi_rule_kind {
 	HAWK_CFI_UNSPECIFIED = 0, /**< unspecified: as in the ABI */

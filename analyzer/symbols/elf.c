@@ -46,7 +46,7 @@ static const char *check_header(struct hawk_elf *elf)
 		return "is an ELF file without a complete header";
 	memcpy(&header, elf->image, sizeof(header));
 	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
-	    header.e_machine != EM_X86_64)
+	    !hawk_arch_of(header.e_machine))
 		return "is an ELF file of another architecture";
 	elf->relocatable = header.e_type == ET_REL;
 	if (header.e_type != ET_EXEC && header.e_type != ET_DYN && !elf->relocatable)

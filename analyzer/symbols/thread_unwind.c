@@ -19,23 +19,8 @@
 enum {
 	SIGNALS_MAX = 32,                   /**< nested handlers on one stack */
 	FRAME_BYTES_MAX = 64 * 1024 * 1024, /**< of one frame found by frame pointer */
-	USER_CODE_SEGMENT = 0x33,
-	/* struct ucontext of the kernel, x86-64: offsets of the registers. */
-	CONTEXT_REGISTERS = 40,
-	CONTEXT_WORDS = 19, /**< r8 to the segment registers */
-	CONTEXT_SEGMENTS = 18,
-	CONTEXT_FLAGS_MAX = 7,
-	/** rbx, rbp, r12 to r15: what a function must leave as it was (x86-64 psABI, 3.2.1). */
-	CALLEE_SAVED = 1u << 3 | 1u << 6 | 1u << 12 | 1u << 13 | 1u << 14 | 1u << 15,
+	CONTEXT_WORDS_MAX = 128,
 };
-
-/** HAWK_* register of each DWARF number. */
-static const uint8_t register_numbers[HAWK_CFI_REGISTERS] = {
-	HAWK_RAX, HAWK_RDX, HAWK_RCX, HAWK_RBX, HAWK_RSI, HAWK_RDI, HAWK_RBP, HAWK_RSP, HAWK_R8,
-	HAWK_R9,  HAWK_R10, HAWK_R11, HAWK_R12, HAWK_R13, HAWK_R14, HAWK_R15, HAWK_RIP};
-
-/** DWARF number of each register of struct sigcontext, in its order. */
-static const uint8_t context_numbers[] = {8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7, 16};
 
 /** Registers of a frame, numbered as DWARF does. */
 struct state {
@@ -58,6 +43,11 @@ enum way {
 	 * frames are missing. */
 	BY_FRAME_POINTER,
 };
+
+static const struct hawk_arch_cfi *cfi_of(const struct hawk_symbols *symbols)
+{
+	return &hawk_target_arch(symbols->target)->cfi;
+}
 
 static bool read_word(const struct hawk_symbols *symbols, uint64_t address, uint64_t *ret)
 {
@@ -100,13 +90,14 @@ static bool find_cfa(const struct hawk_expression_source *callee, const struct h
 static bool apply_rule(const struct hawk_expression_source *callee, const struct hawk_cfi_row *row,
 		       uint64_t cfa, uint32_t number, uint64_t *ret)
 {
+	const struct hawk_arch_cfi *cfi = cfi_of(callee->context);
 	const struct hawk_cfi_rule *rule = &row->registers[number];
 	uint64_t address = cfa + (uint64_t)rule->offset;
 
 	switch (rule->kind) {
 	case HAWK_CFI_UNSPECIFIED:
-		*ret = number == HAWK_CFI_RSP ? cfa : callee->registers[number];
-		return number == HAWK_CFI_RSP || (callee->known & CALLEE_SAVED & 1u << number);
+		*ret = number == cfi->sp ? cfa : callee->registers[number];
+		return number == cfi->sp || (callee->known & cfi->callee_saved & 1u << number);
 	case HAWK_CFI_SAME:
 		*ret = callee->registers[number];
 		return callee->known & 1u << number;
@@ -137,6 +128,7 @@ static bool apply_rule(const struct hawk_expression_source *callee, const struct
 static enum result unwind_by_row(const struct hawk_symbols *symbols, const struct hawk_cfi_row *row,
 				 uint64_t bias, struct state *state)
 {
+	const struct hawk_arch_cfi *cfi = cfi_of(symbols);
 	struct state caller = {.exact = row->signal_frame};
 	struct hawk_expression_source callee = {.registers = state->registers,
 						.known = state->known,
@@ -151,13 +143,13 @@ static enum result unwind_by_row(const struct hawk_symbols *symbols, const struc
 		return OUTERMOST;
 	if (!find_cfa(&callee, row, &cfa))
 		return LOST;
-	for (uint32_t i = 0; i < HAWK_CFI_REGISTERS; i++)
+	for (uint32_t i = 0; i < cfi->count; i++)
 		if (apply_rule(&callee, row, cfa, i, &caller.registers[i]))
 			caller.known |= 1u << i;
-	if (!(caller.known & 1u << row->return_register) || !(caller.known & 1u << HAWK_CFI_RSP))
+	if (!(caller.known & 1u << row->return_register) || !(caller.known & 1u << cfi->sp))
 		return LOST;
-	caller.registers[HAWK_CFI_RIP] = caller.registers[row->return_register];
-	caller.known |= 1u << HAWK_CFI_RIP;
+	caller.registers[cfi->pc] = caller.registers[row->return_register];
+	caller.known |= 1u << cfi->pc;
 	*state = caller;
 	return CALLER;
 }
@@ -165,7 +157,7 @@ static enum result unwind_by_row(const struct hawk_symbols *symbols, const struc
 static enum result unwind_by_cfi(struct hawk_symbols *symbols, struct state *state, bool *signal,
 				 bool *found)
 {
-	uint64_t pc = state->registers[HAWK_CFI_RIP];
+	uint64_t pc = state->registers[cfi_of(symbols)->pc];
 	uint64_t address = state->exact ? pc : pc - 1;
 	struct hawk_symbol_module module;
 	struct hawk_symbol_file *file;
@@ -199,31 +191,35 @@ static enum result unwind_by_cfi(struct hawk_symbols *symbols, struct state *sta
 /** A handler returns to code that has no rules: the kernel's frame is known by its contents. */
 static bool unwind_by_context(const struct hawk_symbols *symbols, struct state *state)
 {
-	uint64_t sp = state->registers[HAWK_CFI_RSP];
+	const struct hawk_arch *arch = hawk_target_arch(symbols->target);
+	const struct hawk_arch_context *context = &arch->context;
+	uint64_t sp = state->registers[arch->cfi.sp];
+	size_t bytes = context->bytes - context->registers;
 	struct state next = {.exact = true};
-	uint64_t words[CONTEXT_WORDS];
+	uint64_t words[CONTEXT_WORDS_MAX];
 	uint64_t flags, word;
 
-	if (state->exact || !read_word(symbols, sp, &flags) || flags > CONTEXT_FLAGS_MAX ||
-	    hawk_target_read_some(symbols->target, sp + CONTEXT_REGISTERS, words, sizeof(words)) !=
-		    sizeof(words))
+	if (state->exact || !read_word(symbols, sp, &flags) || flags > context->flags_max ||
+	    hawk_target_read_some(symbols->target, sp + context->registers, words, bytes) != bytes)
 		return false;
-	if ((words[CONTEXT_SEGMENTS] & UINT16_MAX) != USER_CODE_SEGMENT)
+	word = words[(context->segments - context->registers) / sizeof(word)];
+	if ((word & UINT16_MAX) != context->code_segment)
 		return false;
-	for (size_t i = 0; i < sizeof(context_numbers); i++)
-		next.registers[context_numbers[i]] = words[i];
-	next.known = (1u << HAWK_CFI_REGISTERS) - 1;
-	if (!is_code(symbols, next.registers[HAWK_CFI_RIP]) ||
-	    !read_word(symbols, next.registers[HAWK_CFI_RSP], &word))
+	for (size_t i = 0; i < context->count; i++)
+		next.registers[context->cfi[i]] = words[i];
+	next.known = (1u << arch->cfi.count) - 1;
+	if (!is_code(symbols, next.registers[arch->cfi.pc]) ||
+	    !read_word(symbols, next.registers[arch->cfi.sp], &word))
 		return false;
 	*state = next;
 	return true;
 }
 
-static void set_caller(struct state *state, uint64_t pc, uint64_t sp)
+static void set_caller(const struct hawk_arch_cfi *cfi, struct state *state, uint64_t pc,
+		       uint64_t sp)
 {
-	state->registers[HAWK_CFI_RIP] = pc;
-	state->registers[HAWK_CFI_RSP] = sp;
+	state->registers[cfi->pc] = pc;
+	state->registers[cfi->sp] = sp;
 	state->exact = false;
 }
 
@@ -236,43 +232,46 @@ static bool unwind_by_trampoline(const struct hawk_symbols *symbols, struct stat
 	enum { BEFORE = 6, SLOT = 8 };
 	static const uint8_t code[] = {0x48, 0x83, 0xec, 8, 0xff, 0xd1, 0x48, 0x83, 0xc4, 8, 0xc3};
 	uint8_t found[sizeof(code)];
-	uint64_t sp = state->registers[HAWK_CFI_RSP], pc;
+	const struct hawk_arch_cfi *cfi = cfi_of(symbols);
+	uint64_t sp = state->registers[cfi->sp], pc;
 
 	if (state->exact ||
-	    hawk_target_read_some(symbols->target, state->registers[HAWK_CFI_RIP] - BEFORE, found,
+	    hawk_target_read_some(symbols->target, state->registers[cfi->pc] - BEFORE, found,
 				  sizeof(found)) != sizeof(found) ||
 	    memcmp(found, code, sizeof(code)) != 0 || !read_word(symbols, sp + SLOT, &pc))
 		return false;
-	set_caller(state, pc, sp + SLOT + sizeof(pc));
+	set_caller(cfi, state, pc, sp + SLOT + sizeof(pc));
 	return true;
 }
 
 /** A call through a bad pointer: the return address was pushed, nothing else happened. */
 static bool unwind_bad_call(const struct hawk_symbols *symbols, struct state *state)
 {
-	uint64_t sp = state->registers[HAWK_CFI_RSP];
+	const struct hawk_arch_cfi *cfi = cfi_of(symbols);
+	uint64_t sp = state->registers[cfi->sp];
 	uint64_t pc;
 
-	if (!state->exact || is_code(symbols, state->registers[HAWK_CFI_RIP]) ||
+	if (!state->exact || is_code(symbols, state->registers[cfi->pc]) ||
 	    !read_word(symbols, sp, &pc) || !is_code(symbols, pc - 1))
 		return false;
-	set_caller(state, pc, sp + sizeof(pc));
+	set_caller(cfi, state, pc, sp + sizeof(pc));
 	return true;
 }
 
 static enum result unwind_by_frame_pointer(const struct hawk_symbols *symbols, struct state *state)
 {
-	uint64_t sp = state->registers[HAWK_CFI_RSP];
-	uint64_t bp = state->registers[HAWK_CFI_RBP];
+	const struct hawk_arch_cfi *cfi = cfi_of(symbols);
+	uint64_t sp = state->registers[cfi->sp];
+	uint64_t bp = state->registers[cfi->fp];
 	uint64_t saved_bp, pc;
 
-	if (!(state->known & 1u << HAWK_CFI_RBP) || bp < sp || bp - sp > FRAME_BYTES_MAX ||
+	if (!(state->known & 1u << cfi->fp) || bp < sp || bp - sp > FRAME_BYTES_MAX ||
 	    bp % sizeof(bp) || !read_word(symbols, bp, &saved_bp) ||
 	    !read_word(symbols, bp + sizeof(bp), &pc))
 		return LOST;
-	set_caller(state, pc, bp + 2 * sizeof(bp));
-	state->registers[HAWK_CFI_RBP] = saved_bp;
-	state->known = 1u << HAWK_CFI_RBP | 1u << HAWK_CFI_RSP | 1u << HAWK_CFI_RIP;
+	set_caller(cfi, state, pc, bp + 2 * sizeof(bp));
+	state->registers[cfi->fp] = saved_bp;
+	state->known = 1u << cfi->fp | 1u << cfi->sp | 1u << cfi->pc;
 	return CALLER;
 }
 
@@ -298,12 +297,12 @@ static enum result step(struct hawk_symbols *symbols, struct state *state, enum 
 	return unwind_by_frame_pointer(symbols, state);
 }
 
-static struct state first_state(const struct hawk_thread *thread)
+static struct state first_state(const struct hawk_arch_cfi *cfi, const struct hawk_thread *thread)
 {
-	struct state state = {.known = (1u << HAWK_CFI_REGISTERS) - 1, .exact = true};
+	struct state state = {.known = (1u << cfi->count) - 1, .exact = true};
 
-	for (size_t i = 0; i < HAWK_CFI_REGISTERS; i++)
-		state.registers[i] = thread->registers[register_numbers[i]];
+	for (size_t i = 0; i < cfi->count; i++)
+		state.registers[i] = thread->registers[cfi->registers[i]];
 	return state;
 }
 
@@ -311,14 +310,16 @@ static struct state first_state(const struct hawk_thread *thread)
 static enum result check(const struct hawk_symbols *symbols, const struct state *state, uint64_t sp,
 			 bool signal)
 {
-	uint64_t pc = state->registers[HAWK_CFI_RIP];
+	const struct hawk_arch_cfi *cfi = cfi_of(symbols);
+	uint64_t pc = state->registers[cfi->pc];
 
-	/* Threads begin with a zero return address, and rbp = 0 marks the outermost frame. */
+	/* Threads begin with a zero return address, and a frame pointer of 0 marks the outermost
+	 * frame. */
 	if (pc == 0 && !signal)
-		return state->registers[HAWK_CFI_RBP] == 0 ? OUTERMOST : LOST;
+		return state->registers[cfi->fp] == 0 ? OUTERMOST : LOST;
 	if (signal) /* may be anywhere: another stack, a jump to nowhere */
 		return CALLER;
-	if (state->registers[HAWK_CFI_RSP] <= sp || !is_code(symbols, pc - 1))
+	if (state->registers[cfi->sp] <= sp || !is_code(symbols, pc - 1))
 		return LOST;
 	return CALLER;
 }
@@ -327,24 +328,29 @@ struct hawk_error *hawk_symbols_unwind(struct hawk_symbols *symbols,
 				       const struct hawk_thread *thread, size_t max,
 				       struct hawk_thread_frames *ret)
 {
-	struct state state = first_state(thread);
+	const struct hawk_arch_cfi *cfi;
 	enum result result = CALLER;
 	size_t signals = 0, capacity = 0;
+	struct state state;
 
-	*ret = (struct hawk_thread_frames){0};
+	*ret = (struct hawk_thread_frames){.end = HAWK_UNWIND_END_LIMIT};
 	if (symbols->answers)
 		return hawk_answers_unwind(symbols, thread, max, ret);
+	if (!symbols->target)
+		return NULL;
+	cfi = cfi_of(symbols);
+	state = first_state(cfi, thread);
 	if (symbols->frames_unwound >= HAWK_UNWIND_FRAMES_TOTAL && max > HAWK_UNWIND_FRAMES_LATER)
 		max = HAWK_UNWIND_FRAMES_LATER;
-	while (result == CALLER && ret->count < max && symbols->target) {
-		uint64_t sp = state.registers[HAWK_CFI_RSP];
+	while (result == CALLER && ret->count < max) {
+		uint64_t sp = state.registers[cfi->sp];
 		enum way way;
 		bool signal;
 
 		if (!hawk_array_reserve(&ret->frames, ret->count, &capacity, sizeof(*ret->frames)))
 			return &hawk_enomem;
 		ret->frames[ret->count++] = (struct hawk_stack_frame){
-			.pc = state.registers[HAWK_CFI_RIP], .sp = sp, .exact = state.exact};
+			.pc = state.registers[cfi->pc], .sp = sp, .exact = state.exact};
 		result = step(symbols, &state, &way);
 		signal = way == BY_SIGNAL;
 		if (signal)

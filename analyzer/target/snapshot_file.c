@@ -31,10 +31,6 @@ enum module_bit {
 	MODULE_BITS_MAX = 15,
 };
 
-static const enum hawk_register shown_registers[] = {HAWK_RIP, HAWK_RSP, HAWK_FS_BASE};
-
-enum { SHOWN_REGISTERS = sizeof(shown_registers) / sizeof(shown_registers[0]) };
-
 /** One number of a process: where it lies, and how many bytes it has. */
 struct number {
 	size_t offset;
@@ -114,8 +110,9 @@ static void save_threads(const struct hawk_target *target, struct hawk_column *t
 		hawk_column_put(to, (uint32_t)thread->signal);
 		hawk_column_put(to, thread->crashed ? THREAD_CRASHED : 0);
 		hawk_column_put_string(to, thread->name);
-		for (size_t j = 0; j < SHOWN_REGISTERS; j++)
-			hawk_column_put(to, thread->registers[shown_registers[j]]);
+		hawk_column_put(to, thread->pc);
+		hawk_column_put(to, thread->sp);
+		hawk_column_put(to, thread->thread_pointer);
 	}
 }
 
@@ -267,8 +264,9 @@ static struct hawk_error *read_threads(struct reader *reader)
 		thread->signal = (int)(uint32_t)hawk_column_get_below(reader->cursor, UINT32_MAX);
 		thread->crashed = hawk_column_get_below(reader->cursor, THREAD_CRASHED);
 		read_text(reader, thread->name, sizeof(thread->name));
-		for (size_t j = 0; j < SHOWN_REGISTERS; j++)
-			thread->registers[shown_registers[j]] = hawk_column_get(reader->cursor);
+		thread->pc = hawk_column_get(reader->cursor);
+		thread->sp = hawk_column_get(reader->cursor);
+		thread->thread_pointer = hawk_column_get(reader->cursor);
 	}
 	return NULL;
 }
@@ -359,8 +357,7 @@ static struct hawk_error *read_target(struct reader *reader, bool separate);
 /** The trace table's own target. */
 static struct hawk_error *read_table(struct reader *reader)
 {
-	struct reader inner = {.cursor = reader->cursor,
-			       .target = calloc(1, sizeof(*inner.target))};
+	struct reader inner = {.cursor = reader->cursor, .target = hawk_target_create()};
 
 	if (!inner.target)
 		return &hawk_enomem;
@@ -374,6 +371,7 @@ static struct hawk_error *read_target(struct reader *reader, bool separate)
 	struct hawk_error *err;
 
 	read_process(reader, &target->process);
+	hawk_target_set_page_bytes(target, target->process.page_bytes);
 	target->incomplete = hawk_column_get_below(reader->cursor, 1);
 	target->auxv.program_name = hawk_column_get(reader->cursor);
 	err = read_threads(reader);

@@ -12,8 +12,6 @@
 #include "hawk_trace_table.h"
 #include "target_state.h"
 
-enum { PAGE_BYTES = 4096 };
-
 bool hawk_table_file_is(const uint8_t *bytes, size_t size)
 {
 	uint64_t magic = hawk_table_magic();
@@ -127,7 +125,6 @@ struct hawk_error *hawk_table_file_read(struct hawk_target *target, struct hawk_
 		return &hawk_enomem;
 	memcpy(header, target->core->bytes, sizeof(*header));
 	target->process.table_file = true;
-	target->process.page_bytes = PAGE_BYTES;
 	target->process.pid = header->version == HAWK_TABLE_VERSION ? header->pid : 0;
 	err = read_extents(target, header, findings);
 	free(header);

@@ -29,6 +29,33 @@ struct hawk_string {
 	char text[];
 };
 
+struct hawk_target *hawk_target_create(void)
+{
+	struct hawk_target *target = calloc(1, sizeof(*target));
+
+	if (!target)
+		return NULL;
+	target->arch = hawk_arch_host();
+	target->process.page_bytes = target->arch->page_bytes;
+	return target;
+}
+
+void hawk_target_set_page_bytes(struct hawk_target *target, uint64_t bytes)
+{
+	const struct hawk_arch *arch = target->arch;
+
+	if (bytes < arch->page_bytes || bytes > arch->page_bytes_max || bytes & (bytes - 1))
+		bytes = arch->page_bytes;
+	target->process.page_bytes = bytes;
+}
+
+void hawk_target_name_registers(const struct hawk_target *target, struct hawk_thread *thread)
+{
+	thread->pc = thread->registers[target->arch->pc];
+	thread->sp = thread->registers[target->arch->sp];
+	thread->thread_pointer = thread->registers[target->arch->thread_pointer];
+}
+
 const char *hawk_target_string(struct hawk_target *target, const char *bytes, size_t length)
 {
 	struct hawk_string *string = malloc(sizeof(*string) + length + 1);
@@ -194,6 +221,11 @@ const uint8_t *hawk_target_core_bytes(const struct hawk_target *target, size_t *
 	return target->core ? target->core->bytes : NULL;
 }
 
+const struct hawk_arch *hawk_target_arch(const struct hawk_target *target)
+{
+	return target->arch;
+}
+
 const struct hawk_process *hawk_target_process(const struct hawk_target *target)
 {
 	return &target->process;
@@ -262,7 +294,7 @@ static bool are_near(uint64_t a, uint64_t b)
 static const struct hawk_mapping *find_overflown(const struct hawk_target *target,
 						 const struct hawk_thread *thread)
 {
-	uint64_t sp = thread->registers[HAWK_RSP], fault = target->process.fault_address;
+	uint64_t sp = thread->sp, fault = target->process.fault_address;
 	size_t i = hawk_target_mapping_index(target, sp < fault ? sp : fault);
 
 	if (!thread->crashed || !target->process.has_fault_address)
@@ -289,7 +321,7 @@ static bool hit_guard(const struct hawk_target *target, const struct hawk_thread
 		return false;
 	mapping = hawk_target_mapping_at(target, process->fault_address);
 	return mapping && mapping->flags & HAWK_MAPPING_WRITE &&
-	       are_near(thread->registers[HAWK_RSP], process->fault_address);
+	       are_near(thread->sp, process->fault_address);
 }
 
 bool hawk_target_stack_overflowed(const struct hawk_target *target,
@@ -301,7 +333,7 @@ bool hawk_target_stack_overflowed(const struct hawk_target *target,
 uint64_t hawk_target_stack_start(const struct hawk_target *target, const struct hawk_thread *thread)
 {
 	const struct hawk_mapping *stack = find_overflown(target, thread);
-	uint64_t sp = thread->registers[HAWK_RSP];
+	uint64_t sp = thread->sp;
 
 	return stack && sp < stack->start ? stack->start : sp;
 }

@@ -27,6 +27,7 @@ struct hawk_auxv {
 };
 
 struct hawk_target {
+	const struct hawk_arch *arch; /**< never NULL: see hawk_target_create() */
 	struct hawk_process process;
 	struct hawk_auxv auxv;
 	struct hawk_mapping *mappings;
@@ -47,6 +48,15 @@ struct hawk_target {
 	struct hawk_snapshot_memory *memory;
 	struct hawk_target *table; /**< target of its trace table, if separate; owned */
 };
+
+/** Creates an empty target of this program's own machine and page size; NULL = out of memory. */
+struct hawk_target *hawk_target_create(void);
+
+/** Sets the page size, or the machine's smallest if it cannot be `bytes`. */
+void hawk_target_set_page_bytes(struct hawk_target *target, uint64_t bytes);
+
+/** Names the registers of a thread that all machines have. */
+void hawk_target_name_registers(const struct hawk_target *target, struct hawk_thread *thread);
 
 /** Copies `length` bytes plus a NUL, owned by the target; NULL = out of memory. */
 const char *hawk_target_string(struct hawk_target *target, const char *bytes, size_t length);
@@ -94,8 +104,8 @@ struct hawk_elf_image {
 };
 
 /**
- * Reads the image whose ELF header is at `address`. Returns false unless the x86_64 kernel or
- * dynamic linker could have loaded it there.
+ * Reads the image whose ELF header is at `address`. Returns false unless the target's kernel
+ * or dynamic linker could have loaded it there.
  */
 bool hawk_elf_image_read(const struct hawk_target *target, uint64_t address,
 			 struct hawk_elf_image *ret);

@@ -12,24 +12,13 @@
 
 enum {
 	NT_GDB_TDESC_NOTE = 0xff000000,
-	NT_X86_XSAVE_LAYOUT_NOTE = 0x205,
+	WORD = 8,
 
-	/* struct elf_prstatus of x86_64 */
-	PRSTATUS_TIMES = 48,
-	PRSTATUS_REGISTERS = 112,
-	PRSTATUS_REGISTERS_END = PRSTATUS_REGISTERS + 8 * HAWK_REGISTER_COUNT,
-
-	/* struct elf_prpsinfo of x86_64 */
+	/* struct elf_prpsinfo of 64-bit machines */
 	PRPSINFO_ARGUMENTS = 56,
 
-	/* siginfo_t of x86_64: signal, error, code, and an address or who sent it */
+	/* siginfo_t of 64-bit machines: signal, error, code, and an address or who sent it */
 	SIGINFO_KEPT = 24,
-
-	/* Of the XSAVE area: which components there are; gdb reads them. */
-	XSAVE_MASK = 464,
-	XSAVE_MASK_END = 472,
-	XSAVE_HEADER = 512,
-	XSAVE_HEADER_END = 576,
 };
 
 static void copy(uint8_t *to, const uint8_t *from, size_t start, size_t end, size_t size)
@@ -53,47 +42,29 @@ static void copy_pointers(struct hawk_redactor *redactor, uint8_t *to, const uin
 	}
 }
 
-/* What they hold is where the thread is, and no data. */
-static bool is_place(unsigned number)
-{
-	switch (number) {
-	case HAWK_ORIG_RAX:
-	case HAWK_RIP:
-	case HAWK_CS:
-	case HAWK_EFLAGS:
-	case HAWK_RSP:
-	case HAWK_SS:
-	case HAWK_FS_BASE:
-	case HAWK_GS_BASE:
-	case HAWK_DS:
-	case HAWK_ES:
-	case HAWK_FS:
-	case HAWK_GS:
-		return true;
-	default:
-		return false;
-	}
-}
-
 static void copy_status(struct hawk_redactor *redactor, uint8_t *to, const uint8_t *from,
 			size_t size)
 {
-	copy(to, from, 0, PRSTATUS_TIMES, size);
-	copy_pointers(redactor, to, from, PRSTATUS_REGISTERS,
-		      size < PRSTATUS_REGISTERS_END ? size : PRSTATUS_REGISTERS_END);
-	for (unsigned i = 0; i < HAWK_REGISTER_COUNT; i++)
-		if (is_place(i))
-			copy(to, from, PRSTATUS_REGISTERS + 8 * i, PRSTATUS_REGISTERS + 8 * i + 8,
-			     size);
-	copy(to, from, PRSTATUS_REGISTERS_END, size, size);
+	const struct hawk_arch *arch = hawk_target_arch(redactor->target);
+	size_t start = arch->status_registers, end = start + WORD * arch->register_count;
+
+	copy(to, from, 0, arch->status_times, size);
+	copy_pointers(redactor, to, from, start, size < end ? size : end);
+	/* The others tell where the thread is, and are no data. */
+	for (unsigned i = 0; i < arch->register_count; i++)
+		if (arch->registers[i].use != HAWK_REGISTER_DATA)
+			copy(to, from, start + WORD * i, start + WORD * i + WORD, size);
+	copy(to, from, end, size, size);
 }
 
 static void copy_vectors(struct hawk_redactor *redactor, uint8_t *to, const uint8_t *from,
 			 size_t size)
 {
+	const struct hawk_arch *arch = hawk_target_arch(redactor->target);
+
 	copy_pointers(redactor, to, from, 0, size);
-	copy(to, from, XSAVE_MASK, XSAVE_MASK_END, size);
-	copy(to, from, XSAVE_HEADER, XSAVE_HEADER_END, size);
+	for (size_t i = 0; i < HAWK_ARCH_VECTORS_KEPT; i++)
+		copy(to, from, arch->vectors_kept[i].start, arch->vectors_kept[i].end, size);
 }
 
 /** The note whose descriptor is looked at. */
@@ -131,11 +102,14 @@ static void copy_core_note(struct hawk_redactor *redactor, const struct note *no
 static void copy_note(struct hawk_redactor *redactor, const struct note *note, uint8_t *to,
 		      const uint8_t *from)
 {
+	const struct hawk_arch *arch = hawk_target_arch(redactor->target);
+
 	if (!strcmp(note->owner, "CORE"))
 		copy_core_note(redactor, note, to, from);
-	else if (!strcmp(note->owner, "LINUX") && note->type == NT_X86_XSTATE)
+	else if (!strcmp(note->owner, "LINUX") && note->type == arch->vectors_note)
 		copy_vectors(redactor, to, from, note->size);
-	else if ((!strcmp(note->owner, "LINUX") && note->type == NT_X86_XSAVE_LAYOUT_NOTE) ||
+	else if ((!strcmp(note->owner, "LINUX") && arch->vectors_layout_note &&
+		  note->type == arch->vectors_layout_note) ||
 		 (!strcmp(note->owner, "GDB") && note->type == (uint32_t)NT_GDB_TDESC_NOTE))
 		copy(to, from, 0, note->size, note->size);
 }

@@ -13,14 +13,7 @@
 enum {
 	WORD = 8,
 	VERDICT_BYTES_MAX = 127,
-	/* struct ucontext of the kernel: words from the size of the alternate stack to the segment
-	 * registers, by which the analyzer and gdb know where a signal interrupted. */
-	CONTEXT_SIZE_TO_SEGMENTS = 19,
 };
-
-/* cs and ss of every 64-bit program; older kernels leave ss out. */
-static const uint64_t SEGMENTS = UINT64_C(0x002b000000000033);
-static const uint64_t SEGMENTS_OLD = 0x33;
 
 void hawk_redactor_init(struct hawk_redactor *redactor, const struct hawk_heap *heap)
 {
@@ -29,6 +22,7 @@ void hawk_redactor_init(struct hawk_redactor *redactor, const struct hawk_heap *
 
 	*redactor = (struct hawk_redactor){
 		.target = heap->target,
+		.context = &hawk_target_arch(heap->target)->context,
 		.heap = heap,
 		.magic = hawk_table_magic(),
 	};
@@ -133,16 +127,20 @@ static uint64_t word_at(const struct piece *piece, uint64_t address)
 	return word;
 }
 
-static bool is_segments(uint64_t word)
+static bool is_segments(const struct hawk_arch_context *context, uint64_t word)
 {
-	return word == SEGMENTS || word == SEGMENTS_OLD;
+	return word == context->segments_value || word == context->code_segment;
 }
 
-/* Where a signal's handler runs, and on which stack. */
+/* Where a signal's handler runs, and on which stack: by the segments, and the size of the alternate
+ * stack before them, the analyzer and gdb know where a signal interrupted. */
 static bool is_of_context(const struct piece *piece, uint64_t address, uint64_t word)
 {
-	return is_segments(word) ||
-	       is_segments(word_at(piece, address + CONTEXT_SIZE_TO_SEGMENTS * WORD));
+	const struct hawk_arch_context *context = piece->redactor->context;
+
+	return is_segments(context, word) ||
+	       is_segments(context,
+			   word_at(piece, address + context->segments - context->stack_bytes));
 }
 
 static bool keeps_word(const struct piece *piece, uint64_t address, uint64_t word)

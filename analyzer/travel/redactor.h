@@ -23,8 +23,9 @@ enum {
 
 struct hawk_redactor {
 	const struct hawk_target *target;
-	const struct hawk_heap *heap; /**< knows nothing: there are no headers */
-	struct hawk_span *spans;      /**< kept as they are; sorted and disjoint after finish */
+	const struct hawk_arch_context *context; /**< of the target's machine */
+	const struct hawk_heap *heap;            /**< knows nothing: there are no headers */
+	struct hawk_span *spans; /**< kept as they are; sorted and disjoint after finish */
 	size_t span_count;
 	size_t span_capacity;
 	/** Bytes read by a verdict, sorted: address << 8 | size << 1 | fill. `fill`: not the

@@ -135,7 +135,7 @@ static bool read_register(const struct finder *finder, const struct hawk_root *r
 
 	if (root->owner >= count)
 		return false;
-	if (root->address < HAWK_REGISTER_COUNT) {
+	if (root->address < HAWK_REGISTERS_MAX) {
 		*ret = thread->registers[root->address];
 		return true;
 	}

@@ -92,8 +92,7 @@ static void use_threads(const struct hawk_target *target)
 	for (size_t i = 0; i < count; i++) {
 		uint8_t stack[256];
 
-		sink += hawk_target_read_some(target, threads[i].registers[HAWK_RSP], stack,
-					      sizeof(stack));
+		sink += hawk_target_read_some(target, threads[i].sp, stack, sizeof(stack));
 		require(!threads[i].crashed || i == 0);
 	}
 }

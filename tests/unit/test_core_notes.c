@@ -8,6 +8,7 @@
 
 #include "test.h"
 #include "synthetic_world.h"
+#include "target/arch_x86_64.h"
 
 static const struct hawk_process *process_of(const struct world *world)
 {

@@ -7,6 +7,7 @@
 #include "hawk/libc/stacks.h"
 #include "synthetic_heap.h"
 #include "synthetic_world.h"
+#include "target/arch_x86_64.h"
 
 enum {
 	PAGE = 4096,

@@ -54,10 +54,10 @@ LIVE_TEST(a_process_is_read_while_it_stands)
 	threads = hawk_target_threads(world->target, &count);
 	assert_int_equal(count, 1);
 	assert_int_equal(threads->tid, world->victim);
-	mapping = hawk_target_mapping_at(world->target, threads->registers[HAWK_RIP]);
+	mapping = hawk_target_mapping_at(world->target, threads->pc);
 	assert_non_null(mapping);
 	assert_true(mapping->flags & HAWK_MAPPING_EXEC);
-	assert_non_null(hawk_target_mapping_at(world->target, threads->registers[HAWK_RSP]));
+	assert_non_null(hawk_target_mapping_at(world->target, threads->sp));
 
 	assert_null(hawk_target_read(world->target, (uintptr_t)secret, bytes, sizeof(bytes)));
 	assert_string_equal(bytes, "after the fork!");
@@ -307,10 +307,8 @@ LIVE_TEST(a_thread_that_cannot_be_stopped_is_reported_and_let_go)
 	threads = hawk_target_threads(world->target, &count);
 	assert_int_equal(count, 2);
 	for (size_t i = 0; i < count; i++) {
-		assert_non_null(
-			hawk_target_module_at(world->target, threads[i].registers[HAWK_RIP]));
-		assert_non_null(
-			hawk_target_mapping_at(world->target, threads[i].registers[HAWK_RSP]));
+		assert_non_null(hawk_target_module_at(world->target, threads[i].pc));
+		assert_non_null(hawk_target_mapping_at(world->target, threads[i].sp));
 	}
 	hawk_target_release(world->target);
 	assert_true(victim_counts(world));

@@ -13,6 +13,7 @@
 
 #include "synthetic_heap.h"
 #include "test.h"
+#include "target/arch_x86_64.h"
 
 enum { HEAP_BYTES = 3 * 4096, PAGE = 4096 };
 

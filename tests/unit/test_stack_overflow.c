@@ -7,6 +7,7 @@
 
 #include "test.h"
 #include "synthetic_world.h"
+#include "target/arch_x86_64.h"
 
 enum { PAGE = 4096, BYTES = 16 * PAGE };
 

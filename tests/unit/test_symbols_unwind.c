@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #include "synthetic_core.h"
+#include "target/arch_x86_64.h"
 
 enum {
 	FRAMES_MAX = 512,

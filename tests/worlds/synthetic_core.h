@@ -54,7 +54,8 @@ void synthetic_core_add_segment(struct synthetic_core *core, struct synthetic_se
 void synthetic_core_add_memory(struct synthetic_core *core, uint64_t address, const void *bytes,
 			       size_t size);
 
-/** NT_PRSTATUS. `registers` are 27 words in the order of enum hawk_register; NULL = zeros. */
+/** NT_PRSTATUS. `registers` are 27 words in the order of enum hawk_x86_64_register; NULL = zeros.
+ */
 void synthetic_core_add_thread(struct synthetic_core *core, uint32_t tid, int signal,
 			       const uint64_t *registers);
 

@@ -10,6 +10,7 @@
 
 #include "hawk/graph/dominators.h"
 #include "synthetic_heap.h"
+#include "target/arch_x86_64.h"
 
 enum {
 	GRAPH_BLOCKS_MAX = 40,

@@ -22,18 +22,13 @@ enum {
 	NT_GDB_TDESC_NOTE = 0xff000000,
 	VECTORS_BYTES_MAX = 64 << 10,
 
-	/* struct elf_prstatus of x86_64 */
-	PRSTATUS_SIGNAL = 12,
-	PRSTATUS_PID = 32,
-	PRSTATUS_REGISTERS = 112,
-
-	/* struct elf_prpsinfo of x86_64 */
+	/* struct elf_prpsinfo of 64-bit machines */
 	PRPSINFO_PID = 24,
 	PRPSINFO_NAME = 40,
 	PRPSINFO_NAME_BYTES = 16,
 	PRPSINFO_ARGUMENTS_BYTES = 80,
 
-	/* siginfo_t of x86_64 */
+	/* siginfo_t of 64-bit machines */
 	SIGINFO_CODE = 8,
 	SIGINFO_FIELDS = 16,
 	SIGINFO_BYTES_MIN = 24,
@@ -65,10 +60,12 @@ static void report_short_note(struct reader *reader, const struct note *note, co
 
 static struct hawk_error *read_thread(struct reader *reader, const struct note *note)
 {
+	const struct hawk_arch *arch = reader->target->arch;
 	struct hawk_cursor cursor = hawk_cursor_over(note->bytes, note->size);
 	struct hawk_thread *thread;
+	size_t bytes = arch->register_count * sizeof(*thread->registers);
 
-	if (note->size < PRSTATUS_REGISTERS + sizeof(thread->registers)) {
+	if (note->size < arch->status_registers + bytes) {
 		report_short_note(reader, note, "NT_PRSTATUS");
 		reader->target->incomplete = true;
 		return NULL;
@@ -76,12 +73,13 @@ static struct hawk_error *read_thread(struct reader *reader, const struct note *
 	thread = hawk_target_add_thread(reader->target);
 	if (!thread)
 		return &hawk_enomem;
-	hawk_cursor_seek(&cursor, PRSTATUS_SIGNAL);
+	hawk_cursor_seek(&cursor, arch->status_signal);
 	thread->signal = hawk_cursor_u16(&cursor);
-	hawk_cursor_seek(&cursor, PRSTATUS_PID);
+	hawk_cursor_seek(&cursor, arch->status_tid);
 	thread->tid = hawk_cursor_u32(&cursor);
-	hawk_cursor_seek(&cursor, PRSTATUS_REGISTERS);
-	hawk_cursor_copy(&cursor, thread->registers, sizeof(thread->registers));
+	hawk_cursor_seek(&cursor, arch->status_registers);
+	hawk_cursor_copy(&cursor, thread->registers, bytes);
+	hawk_target_name_registers(reader->target, thread);
 	return NULL;
 }
 
@@ -281,7 +279,7 @@ static struct hawk_error *read_note(struct reader *reader, const struct note *no
 		read_redacted(reader, note);
 	if (!strcmp(note->owner, "GDB") && note->type == (uint32_t)NT_GDB_TDESC_NOTE)
 		reader->by_gdb = true;
-	if (!strcmp(note->owner, "LINUX") && note->type == NT_X86_XSTATE)
+	if (!strcmp(note->owner, "LINUX") && note->type == reader->target->arch->vectors_note)
 		read_vectors(reader, note);
 	if (strcmp(note->owner, "CORE"))
 		return NULL;

@@ -18,8 +18,6 @@
 #include "hawk/base/array.h"
 #include "hawk/base/cleanup.h"
 
-enum { PAGE_BYTES = 4096, PAGE_BYTES_MAX = 65536 };
-
 struct merger {
 	struct hawk_target *target;
 	size_t capacity;
@@ -170,23 +168,13 @@ static void check_stack(struct hawk_target *target, struct hawk_findings *findin
 		return;
 	/* Where the stack is not in the core at all (gcore leaves out what is not to be dumped)
 	 * that is said of its thread. */
-	if (target->thread_count &&
-	    !hawk_target_mapping_at(target, target->threads[0].registers[HAWK_RSP]))
+	if (target->thread_count && !hawk_target_mapping_at(target, target->threads[0].sp))
 		return;
 	target->incomplete = true;
 	hawk_findings_add(findings, HAWK_FINDING_DAMAGE, true, "auxv-strange",
 			  "no segment has the address 0x%" PRIx64
 			  " of the program's name: the header of its stack is damaged",
 			  address);
-}
-
-static void settle_page_size(struct hawk_target *target)
-{
-	uint64_t bytes = target->auxv.page_bytes;
-
-	if (bytes < PAGE_BYTES || bytes > PAGE_BYTES_MAX || bytes & (bytes - 1))
-		bytes = PAGE_BYTES;
-	target->process.page_bytes = bytes;
 }
 
 /** A redacted core is another file, of another time: its note says what the original told. */
@@ -220,7 +208,7 @@ static struct hawk_error *read_core(struct hawk_target *target, struct hawk_find
 		return error;
 	check_stack(target, findings);
 	settle_end(target);
-	settle_page_size(target);
+	hawk_target_set_page_bytes(target, target->auxv.page_bytes);
 	find_program(target);
 	return hawk_target_find_modules(target, findings);
 }
@@ -228,7 +216,7 @@ static struct hawk_error *read_core(struct hawk_target *target, struct hawk_find
 struct hawk_error *hawk_core_open_file(struct hawk_core_file *file, const char *name,
 				       struct hawk_findings *findings, struct hawk_target **ret)
 {
-	CLEANUP(free_ptr) struct hawk_target *empty = calloc(1, sizeof(*empty));
+	CLEANUP(free_ptr) struct hawk_target *empty = hawk_target_create();
 	struct hawk_error *error;
 
 	if (!empty) {
@@ -385,7 +373,7 @@ struct hawk_error *hawk_core_identify(const uint8_t *bytes, size_t size)
 	machine = half_at(bytes, offsetof(Elf64_Ehdr, e_machine), big);
 	if (type != ET_CORE)
 		return refuse_type(type);
-	if (bytes[EI_CLASS] == ELFCLASS64 && !big && machine == EM_X86_64)
+	if (bytes[EI_CLASS] == ELFCLASS64 && !big && hawk_arch_of(machine))
 		return NULL;
 	return hawk_error_create(
 		HAWK_ERROR_UNSUPPORTED,

@@ -154,7 +154,7 @@ static struct hawk_error *read_process(struct hawk_target *target, int directory
 
 	process->pid = (uint32_t)pid;
 	process->live = true;
-	process->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	hawk_target_set_page_bytes(target, (uint64_t)sysconf(_SC_PAGESIZE));
 	read_line(directory, tid, "comm", process->name, sizeof(process->name));
 	read_line(directory, tid, "cmdline", process->arguments, sizeof(process->arguments));
 	read_program(target, directory, tid);
@@ -181,7 +181,8 @@ static struct hawk_error *read_process(struct hawk_target *target, int directory
  * What the kernel tells of a thread that sleeps in it: the program counter and the stack pointer,
  * enough for its stack. False = nothing.
  */
-static bool read_blocked_thread(int directory, pid_t tid, uint64_t *registers)
+static bool read_blocked_thread(const struct hawk_arch *arch, int directory, pid_t tid,
+				uint64_t *registers)
 {
 	CLEANUP(text) struct hawk_text text;
 	unsigned long long sp, pc;
@@ -192,8 +193,8 @@ static bool read_blocked_thread(int directory, pid_t tid, uint64_t *registers)
 
 	if (error || sscanf(text.bytes, "%*d %*x %*x %*x %*x %*x %*x 0x%llx 0x%llx", &sp, &pc) != 2)
 		return false;
-	registers[HAWK_RSP] = sp;
-	registers[HAWK_RIP] = pc;
+	registers[arch->sp] = sp;
+	registers[arch->pc] = pc;
 	return true;
 }
 
@@ -219,7 +220,8 @@ static struct hawk_error *add_thread(struct hawk_target *target, int directory,
 	thread.vectors = stopped->vectors;
 	thread.vectors_bytes = stopped->vectors_bytes;
 	if (!stopped->has_registers) {
-		bool known = read_blocked_thread(directory, stopped->tid, thread.registers);
+		bool known = read_blocked_thread(target->arch, directory, stopped->tid,
+						 thread.registers);
 
 		target->incomplete = true;
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "thread-not-stopped*",
@@ -230,6 +232,7 @@ static struct hawk_error *add_thread(struct hawk_target *target, int directory,
 		if (!known)
 			return NULL;
 	}
+	hawk_target_name_registers(target, &thread);
 	read_line(directory, stopped->tid, "comm", thread.name, sizeof(thread.name));
 	added = hawk_target_add_thread(target);
 	if (!added)
@@ -303,7 +306,7 @@ struct hawk_error *hawk_target_open_pid(pid_t pid, struct hawk_findings *finding
 		error = check_process(pid, directory, &stat);
 	if (error)
 		return error;
-	target = calloc(1, sizeof(*target));
+	target = hawk_target_create();
 	if (!target)
 		return &hawk_enomem;
 	error = hawk_stopper_create(pid, directory, &stopper);

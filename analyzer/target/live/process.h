@@ -60,8 +60,9 @@ struct hawk_stopped_thread {
 	bool has_registers;
 	int stop_signal; /**< group-stop: SIGSTOP, SIGTSTP ...; 0 = it was running */
 	int signal;      /**< intercepted signal to pass on; 0 = none */
-	uint64_t registers[HAWK_REGISTER_COUNT];
-	uint8_t *vectors; /**< NT_X86_XSTATE; NULL = not known; lives as long as the stopper */
+	uint64_t registers[HAWK_REGISTERS_MAX];
+	uint8_t *vectors; /**< as their note has them; NULL = not known; lives as long as the
+			     stopper */
 	uint32_t vectors_bytes;
 };
 

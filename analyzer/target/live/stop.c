@@ -209,7 +209,8 @@ static void read_vectors(struct hawk_stopped_thread *thread)
 
 	if (!iov.iov_base)
 		return;
-	if (ptrace(PTRACE_GETREGSET, thread->tid, NT_X86_XSTATE, &iov) || !iov.iov_len) {
+	if (ptrace(PTRACE_GETREGSET, thread->tid, (int)hawk_arch_host()->vectors_note, &iov) ||
+	    !iov.iov_len) {
 		free(iov.iov_base);
 		return;
 	}
@@ -229,7 +230,7 @@ static struct hawk_error *read_registers(struct hawk_stopper *stopper,
 		thread->gone = errno == ESRCH; /* killed while it stood */
 		return NULL;
 	}
-	if (iov.iov_len != sizeof(thread->registers))
+	if (iov.iov_len != hawk_arch_host()->register_count * sizeof(*thread->registers))
 		return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
 					 "process %d is a 32-bit process; only 64-bit x86_64 is "
 					 "supported",

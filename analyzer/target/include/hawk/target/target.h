@@ -18,6 +18,7 @@
 
 #include "hawk/base/error.h"
 #include "hawk/base/findings.h"
+#include "hawk/target/arch.h"
 
 struct hawk_target;
 struct hawk_snapshot;
@@ -48,46 +49,15 @@ struct hawk_mapping {
 				 owned by the target */
 };
 
-/** x86-64 general registers in the order of struct user_regs_struct, as NT_PRSTATUS has them. */
-enum hawk_register {
-	HAWK_R15,
-	HAWK_R14,
-	HAWK_R13,
-	HAWK_R12,
-	HAWK_RBP,
-	HAWK_RBX,
-	HAWK_R11,
-	HAWK_R10,
-	HAWK_R9,
-	HAWK_R8,
-	HAWK_RAX,
-	HAWK_RCX,
-	HAWK_RDX,
-	HAWK_RSI,
-	HAWK_RDI,
-	HAWK_ORIG_RAX,
-	HAWK_RIP,
-	HAWK_CS,
-	HAWK_EFLAGS,
-	HAWK_RSP,
-	HAWK_SS,
-	HAWK_FS_BASE,
-	HAWK_GS_BASE,
-	HAWK_DS,
-	HAWK_ES,
-	HAWK_FS,
-	HAWK_GS,
-	HAWK_REGISTER_COUNT
-};
-
 struct hawk_thread {
 	uint32_t tid;
 	int signal;    /**< the signal that this thread died of or is stopped by, 0 = none */
 	bool crashed;  /**< the process died of it: a kernel core's first PRSTATUS */
 	char name[17]; /**< live processes: comm; else empty */
-	uint64_t registers[HAWK_REGISTER_COUNT];
-	/** Vector and floating-point registers as XSAVE writes them (FXSAVE, if short); may be
-	 * unaligned. NULL = not known. Owned by the target. */
+	uint64_t pc, sp, thread_pointer;
+	uint64_t registers[HAWK_REGISTERS_MAX]; /**< general ones, in the order of the machine */
+	/** Vector and floating-point registers as their note has them (x86-64: XSAVE, or FXSAVE if
+	 * short); may be unaligned. NULL = not known. Owned by the target. */
 	const uint8_t *vectors;
 	uint32_t vectors_bytes;
 };
@@ -139,7 +109,7 @@ struct hawk_process {
 				   by kill() */
 	uint64_t fault_address;
 	uint32_t sender_pid; /**< of a signal sent by kill(), else 0 */
-	uint64_t page_bytes;
+	uint64_t page_bytes; /**< of the kernel; a power of two that the machine has */
 	/** Live process only: bytes as the kernel reported them at the stop; 0 = unknown. */
 	uint64_t resident_bytes, peak_resident_bytes, swapped_bytes;
 	struct hawk_end_times end;
@@ -222,6 +192,7 @@ struct hawk_error *hawk_target_save(const struct hawk_target *target,
 void hawk_target_close(struct hawk_target *target);
 
 const struct hawk_process *hawk_target_process(const struct hawk_target *target);
+const struct hawk_arch *hawk_target_arch(const struct hawk_target *target);
 const struct hawk_mapping *hawk_target_mappings(const struct hawk_target *target, size_t *count);
 const struct hawk_thread *hawk_target_threads(const struct hawk_target *target, size_t *count);
 
