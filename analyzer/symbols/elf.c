@@ -207,6 +207,22 @@ Elf_Scn *hawk_elf_section(const struct hawk_elf *elf, const char *name, GElf_Shd
 	return NULL;
 }
 
+bool hawk_elf_is_debug_only(const struct hawk_elf *elf)
+{
+	Elf_Scn *section = NULL;
+	bool found = false;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(elf->elf, section))) {
+		if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_EXECINSTR))
+			continue;
+		if (header.sh_type != SHT_NOBITS)
+			return false;
+		found = true;
+	}
+	return found;
+}
+
 const uint8_t *hawk_elf_bytes(const struct hawk_elf *elf, uint64_t address, uint64_t *available)
 {
 	for (size_t i = 0; i < elf->segment_count; i++) {

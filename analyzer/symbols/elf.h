@@ -57,6 +57,9 @@ struct hawk_error *hawk_elf_from_image(const char *name, uint8_t *image, size_t 
 /** Accepts NULL. */
 void hawk_elf_close(struct hawk_elf *elf);
 
+/** Returns true if the file holds no code, but says where it would be: objcopy --only-keep-debug. */
+bool hawk_elf_is_debug_only(const struct hawk_elf *elf);
+
 /** Bytes of the file that are loaded at `address`, and how many follow in the same segment. */
 const uint8_t *hawk_elf_bytes(const struct hawk_elf *elf, uint64_t address, uint64_t *available);
 

@@ -31,6 +31,11 @@ struct finder {
 	char refused[PATH_MAX];             /**< the path that was there and could not be used */
 	char found[HAWK_BUILD_ID_TEXT_MAX]; /**< its build-id, if that was why */
 	const char *why;                    /**< else the reason */
+	bool told;                          /**< that it was not used */
+	/* Found, and owned: */
+	struct hawk_elf *binary;
+	struct hawk_elf *debug;
+	struct hawk_elf *debug_only; /**< in the binary's place */
 };
 
 const char *hawk_symbols_build_id_text(const uint8_t *id, size_t bytes,
@@ -95,8 +100,33 @@ static struct hawk_error *try_binary(struct finder *finder, const char *path, st
 		note_mismatch(finder, elf);
 		return NULL;
 	}
-	*ret = take_ptr(&elf);
+	if (!hawk_elf_is_debug_only(elf))
+		*ret = take_ptr(&elf);
+	else if (!finder->debug_only)
+		finder->debug_only = take_ptr(&elf);
 	return NULL;
+}
+
+/** Says once which file was there and why it was not used. Returns false if there was none. */
+static bool tell_refused(struct finder *finder)
+{
+	struct hawk_findings *findings = finder->search->findings;
+	const struct hawk_symbol_module *module = finder->module;
+	char wanted[HAWK_BUILD_ID_TEXT_MAX];
+
+	if (finder->told || !finder->refused[0])
+		return finder->told;
+	finder->told = true;
+	hawk_symbols_build_id_text(module->build_id, wanted_bytes(module), wanted);
+	if (finder->status == HAWK_SYMBOL_MISMATCH)
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "module-mismatch*",
+				  "%s is not the file that the process used (build-id wanted %s, "
+				  "found %s) and was not used",
+				  finder->refused, wanted, finder->found);
+	else
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "module-refused*",
+				  "%s %s and was not used", finder->refused, finder->why);
+	return true;
 }
 
 static struct hawk_error *try_binary_below(struct finder *finder, const char *root,
@@ -121,6 +151,7 @@ static struct hawk_error *find_binary(struct finder *finder, struct hawk_elf **r
 		path = search->program;
 	if (module->main && search->executable)
 		err = try_binary(finder, search->executable, ret);
+	tell_refused(finder); /* whatever else is found: --exe was asked for */
 	if (!err && !*ret && finder->mapped)
 		err = try_binary(finder, finder->mapped, ret);
 	if (path[0] != '/')
@@ -134,24 +165,41 @@ static struct hawk_error *find_binary(struct finder *finder, struct hawk_elf **r
 	return err;
 }
 
-/** Opens `path` if it has the build-id; `*refused` becomes true if something else is there. */
-static struct hawk_error *try_id(const char *path, const uint8_t *id, size_t bytes, bool *refused,
+static void note_debug_mismatch(struct hawk_findings *findings, const struct hawk_elf *elf,
+				const uint8_t *id, size_t bytes)
+{
+	char wanted[HAWK_BUILD_ID_TEXT_MAX], found[HAWK_BUILD_ID_TEXT_MAX];
+
+	hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "debug-mismatch*",
+			  "%s is of another build (build-id wanted %s, found %s) and was not used",
+			  elf->path, hawk_symbols_build_id_text(id, bytes, wanted),
+			  hawk_symbols_build_id_text(elf->build_id, elf->build_id_bytes, found));
+}
+
+/** Opens `path` if it has the build-id; `*refused` becomes true if something else is there, which
+ * is said in `findings` (may be NULL). */
+static struct hawk_error *try_id(const char *path, const uint8_t *id, size_t bytes,
+				 struct hawk_findings *findings, bool *refused,
 				 struct hawk_elf **ret)
 {
 	CLEANUP(elf) struct hawk_elf *elf = NULL;
 	const char *why;
 	struct hawk_error *err = hawk_elf_open(path, &why, &elf);
 
-	if (elf && has_id(elf, id, bytes))
+	if (elf && has_id(elf, id, bytes)) {
 		*ret = take_ptr(&elf);
-	else
-		*refused |= elf || why;
+		return err;
+	}
+	*refused |= elf || why;
+	if (elf)
+		note_debug_mismatch(findings, elf, id, bytes);
 	return err;
 }
 
 /** DIRECTORY/.build-id/xx/yyyy + `suffix`: ".debug", or "" for the binary itself. */
 static struct hawk_error *find_by_id(const char *directory, const uint8_t *id, size_t bytes,
-				     const char *suffix, bool *refused, struct hawk_elf **ret)
+				     const char *suffix, struct hawk_findings *findings,
+				     bool *refused, struct hawk_elf **ret)
 {
 	char hex[HAWK_BUILD_ID_TEXT_MAX], path[PATH_MAX];
 
@@ -161,30 +209,32 @@ static struct hawk_error *find_by_id(const char *directory, const uint8_t *id, s
 	if (snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s%s", directory, hex, hex + 2,
 		     suffix) >= (int)sizeof(path))
 		return NULL;
-	return try_id(path, id, bytes, refused, ret);
+	return try_id(path, id, bytes, findings, refused, ret);
 }
 
 static struct hawk_error *find_in_directories(const struct hawk_symbols_search *search,
 					      const uint8_t *id, uint32_t bytes, const char *suffix,
 					      struct hawk_elf **ret)
 {
+	struct hawk_findings *findings = search->findings;
 	char below[PATH_MAX];
-	bool refused = false; /* by build-id, nobody asks */
+	bool refused = false; /* nobody asks */
 	struct hawk_error *err =
-		find_by_id(search->debug_directory, id, bytes, suffix, &refused, ret);
+		find_by_id(search->debug_directory, id, bytes, suffix, findings, &refused, ret);
 
 	if (!err && search->sysroot &&
 	    snprintf(below, sizeof(below), "%s%s", search->sysroot, default_debug_directory) <
 		    (int)sizeof(below))
-		err = find_by_id(below, id, bytes, suffix, &refused, ret);
+		err = find_by_id(below, id, bytes, suffix, findings, &refused, ret);
 	if (!err)
-		err = find_by_id(default_debug_directory, id, bytes, suffix, &refused, ret);
+		err = find_by_id(default_debug_directory, id, bytes, suffix, findings, &refused,
+				 ret);
 	return err;
 }
 
 /** A file that .gnu_debuglink names: it must have the binary's build-id, or else the CRC. */
 static struct hawk_error *try_link(const struct hawk_elf *binary, const char *path, uint32_t crc,
-				   struct hawk_elf **ret)
+				   struct hawk_findings *findings, struct hawk_elf **ret)
 {
 	CLEANUP(elf) struct hawk_elf *elf = NULL;
 	struct hawk_error *err;
@@ -196,9 +246,15 @@ static struct hawk_error *try_link(const struct hawk_elf *binary, const char *pa
 	if (err || !elf)
 		return err;
 	if (elf->build_id_bytes && binary->build_id_bytes) {
-		if (!has_id(elf, binary->build_id, binary->build_id_bytes))
+		if (!has_id(elf, binary->build_id, binary->build_id_bytes)) {
+			note_debug_mismatch(findings, elf, binary->build_id,
+					    binary->build_id_bytes);
 			return NULL;
+		}
 	} else if (crc32_z(0, elf->image, elf->image_bytes) != crc) {
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "debug-mismatch*",
+				  "%s is of another build (its checksum differs) and was not used",
+				  elf->path);
 		return NULL;
 	}
 	*ret = take_ptr(&elf);
@@ -225,11 +281,11 @@ static struct hawk_error *find_by_link(const struct hawk_symbols_search *search,
 			continue;
 		if (snprintf(path, sizeof(path), "%s%.*s/%s", roots[i], directory, location, name) <
 		    (int)sizeof(path))
-			err = try_link(binary, path, crc, ret);
+			err = try_link(binary, path, crc, search->findings, ret);
 		if (!err && i == 0 &&
 		    snprintf(path, sizeof(path), "%.*s/.debug/%s", directory, location, name) <
 			    (int)sizeof(path))
-			err = try_link(binary, path, crc, ret);
+			err = try_link(binary, path, crc, search->findings, ret);
 	}
 	return err;
 }
@@ -300,26 +356,14 @@ static void note_absence(struct finder *finder)
 	const struct hawk_symbol_module *module = finder->module;
 	char wanted[HAWK_BUILD_ID_TEXT_MAX];
 
+	if (tell_refused(finder))
+		return;
+	finder->status = HAWK_SYMBOL_NOT_FOUND;
 	hawk_symbols_build_id_text(module->build_id, wanted_bytes(module), wanted);
-	switch (finder->status) {
-	case HAWK_SYMBOL_MISMATCH:
-		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "module-mismatch*",
-				  "%s is not the file that the process used (build-id wanted %s, "
-				  "found %s) and was not used",
-				  finder->refused, wanted, finder->found);
-		return;
-	case HAWK_SYMBOL_REFUSED:
-		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "module-refused*",
-				  "%s %s and was not used", finder->refused, finder->why);
-		return;
-	default:
-		finder->status = HAWK_SYMBOL_NOT_FOUND;
-		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "module-not-found*",
-				  "no file was found for %s (build-id %s)",
-				  module->path && module->path[0] ? module->path
-								  : "a module without a name",
-				  wanted);
-	}
+	hawk_findings_add(
+		findings, HAWK_FINDING_MISSING, false, "module-not-found*",
+		"no file was found for %s (build-id %s)",
+		module->path && module->path[0] ? module->path : "a module without a name", wanted);
 }
 
 static void note_unverified(const struct finder *finder, const struct hawk_elf *binary)
@@ -332,41 +376,77 @@ static void note_unverified(const struct finder *finder, const struct hawk_elf *
 				  binary->path);
 }
 
+/** Takes a debug-only file that was found in the binary's place for the debug file. */
+static void take_debug_only(struct finder *finder)
+{
+	if (!finder->debug_only || (finder->binary && has_own_debug_info(finder->binary)))
+		return;
+	if (!finder->binary)
+		hawk_findings_add(
+			finder->search->findings, HAWK_FINDING_MISSING, false, "module-debug-only*",
+			"%s holds debug information only: names come from it, but without "
+			"the program or library itself stacks of threads may end early",
+			finder->debug_only->path);
+	finder->debug = take_ptr(&finder->debug_only);
+}
+
+static struct hawk_error *find_debug(struct finder *finder)
+{
+	const struct hawk_symbols_search *search = finder->search;
+	const struct hawk_elf *binary = finder->binary;
+	const uint8_t *id = binary ? binary->build_id : finder->module->build_id;
+	uint32_t wanted = binary ? binary->build_id_bytes : wanted_bytes(finder->module);
+	struct hawk_error *err = NULL;
+
+	if (finder->debug || (binary && has_own_debug_info(binary)))
+		return NULL;
+	if (wanted)
+		err = find_in_directories(search, id, wanted, ".debug", &finder->debug);
+	if (!err && binary && !finder->debug)
+		err = find_by_link(search, binary, location_of(finder, binary), &finder->debug);
+	if (!err && binary && !finder->debug)
+		err = open_embedded(binary, &finder->debug);
+	return err;
+}
+
+static struct hawk_error *find_files(struct finder *finder)
+{
+	const struct hawk_symbol_module *module = finder->module;
+	struct hawk_error *err = find_binary(finder, &finder->binary);
+
+	if (!err && !finder->binary && wanted_bytes(module))
+		err = find_in_directories(finder->search, module->build_id, wanted_bytes(module),
+					  "", &finder->binary);
+	if (err)
+		return err;
+	take_debug_only(finder);
+	return find_debug(finder);
+}
+
+static void hawk_cleanup_finder(struct finder *finder)
+{
+	hawk_elf_close(finder->binary);
+	hawk_elf_close(finder->debug);
+	hawk_elf_close(finder->debug_only);
+}
+
 struct hawk_error *hawk_symbols_find(const struct hawk_symbols_search *search,
 				     const struct hawk_symbol_module *module, const char *mapped,
 				     struct hawk_symbols_files *ret)
 {
+	CLEANUP(finder)
 	struct finder finder = {.search = search, .module = module, .mapped = mapped};
-	CLEANUP(elf) struct hawk_elf *binary = NULL;
-	CLEANUP(elf) struct hawk_elf *debug = NULL;
-	uint32_t wanted = wanted_bytes(module);
-	const uint8_t *id = module->build_id;
-	struct hawk_error *err;
+	struct hawk_error *err = find_files(&finder);
 
-	err = find_binary(&finder, &binary);
-	if (!err && !binary && wanted)
-		err = find_in_directories(search, id, wanted, "", &binary);
 	if (err)
 		return err;
-	if (binary) {
-		id = binary->build_id;
-		wanted = binary->build_id_bytes;
-	}
-	if (wanted && !(binary && has_own_debug_info(binary)))
-		err = find_in_directories(search, id, wanted, ".debug", &debug);
-	if (!err && binary && !debug && !has_own_debug_info(binary))
-		err = find_by_link(search, binary, location_of(&finder, binary), &debug);
-	if (!err && binary && !debug && !has_own_debug_info(binary))
-		err = open_embedded(binary, &debug);
-	if (err)
-		return err;
-	if (!binary)
+	if (finder.binary)
+		note_unverified(&finder, finder.binary);
+	else if (!finder.debug || !hawk_elf_is_debug_only(finder.debug))
 		note_absence(&finder);
-	else
-		note_unverified(&finder, binary);
-	ret->status = binary || debug ? HAWK_SYMBOL_UNUSED : finder.status;
-	ret->binary = take_ptr(&binary);
-	ret->debug = take_ptr(&debug);
+	ret->status = finder.binary || finder.debug ? HAWK_SYMBOL_UNUSED : finder.status;
+	ret->binary = take_ptr(&finder.binary);
+	ret->debug = take_ptr(&finder.debug);
 	return NULL;
 }
 
@@ -380,15 +460,15 @@ struct hawk_error *hawk_symbols_find_shared(const char *debug_directory, const c
 
 	if (bytes > HAWK_MODULE_BUILD_ID_MAX)
 		return NULL;
-	err = find_by_id(debug_directory, id, bytes, ".debug", refused, ret);
+	err = find_by_id(debug_directory, id, bytes, ".debug", NULL, refused, ret);
 	if (!err)
-		err = find_by_id(default_debug_directory, id, bytes, ".debug", refused, ret);
+		err = find_by_id(default_debug_directory, id, bytes, ".debug", NULL, refused, ret);
 	if (err || *ret)
 		return err;
 	if (name[0] == '/')
-		return try_id(name, id, bytes, refused, ret);
+		return try_id(name, id, bytes, NULL, refused, ret);
 	if (slash && snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - beside), beside, name) <
 			     (int)sizeof(path))
-		return try_id(path, id, bytes, refused, ret);
+		return try_id(path, id, bytes, NULL, refused, ret);
 	return NULL;
 }

@@ -187,6 +187,61 @@ SYMBOLS_TEST(the_executable_option_names_the_main_module_only)
 	expect_unknown(address);
 }
 
+SYMBOLS_TEST(an_executable_option_of_another_build_is_named_though_the_right_file_is_found)
+{
+	struct hawk_symbols_options options = {.executable = "other"};
+	uint64_t address = build_inlined();
+
+	fixture_build("g++", "-O2 -g -Wl,--build-id=sha1 -DOTHER", "scopes.cpp", "other");
+	open_with("program", options);
+	want_build_id_of("program");
+
+	expect_function(address, "plain");
+	assert_non_null(strstr(finding("module-mismatch"), "other is not the file"));
+	assert_int_equal(world.findings.count, 1);
+}
+
+SYMBOLS_TEST(a_debug_file_of_another_build_is_named_and_not_used)
+{
+	static const char *const prepare[] = {
+		SPLIT "cp other program.debug && " MOVE_TO_ID,
+		LINK "cp other program.debug",
+		LINK "mkdir -p ids$PWD && mv other ids$PWD/program.debug && rm program.debug",
+	};
+	struct hawk_symbols_options options = {.debug_directory = "ids"};
+
+	for (size_t i = 0; i < COUNT_OF(prepare); i++) {
+		uint64_t address = build_inlined_as("program", with_id);
+
+		fixture_build("g++", "-O2 -g -Wl,--build-id=sha1 -DOTHER", "scopes.cpp", "other");
+		open_with("program", options);
+		want_build_id_of("program");
+		assert_int_equal(fixture_run("%s", prepare[i]), 0);
+		expect_unknown(address);
+		assert_non_null(finding("debug-mismatch"));
+		assert_non_null(strstr(finding("debug-mismatch"), "and was not used"));
+		assert_int_equal(fixture_run("rm -rf program* other ids"), 0);
+	}
+}
+
+SYMBOLS_TEST(a_file_with_debug_information_only_is_no_program)
+{
+	struct hawk_symbols_options options = {.executable = "program.debug"};
+	uint64_t address = build_inlined_as("program", with_id);
+
+	assert_int_equal(fixture_run(SPLIT "cp program stripped"), 0);
+	open_with("moved/away", options);
+	want_build_id_of("program");
+	expect_function(address, "plain");
+	assert_non_null(strstr(finding("module-debug-only"), "program.debug holds"));
+
+	open_with("stripped", options);
+	want_build_id_of("program");
+	expect_function(address, "plain");
+	assert_int_not_equal(look(address, true)->line, 0);
+	assert_int_equal(world.findings.count, 0);
+}
+
 SYMBOLS_TEST(nothing_is_fetched_from_the_network)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET,
