@@ -30,22 +30,11 @@ static void find_thread(const struct hawk_target *target, struct hawk_whatis *wh
 	whatis->below_stack_pointer = best && whatis->address + red_zone < best_sp;
 }
 
-static bool in_tracer(const struct hawk_table *table, uint64_t address)
-{
-	size_t count;
-	const struct hawk_table_extent *extents = hawk_table_extents(table, &count);
-
-	for (size_t i = 0; i < count; i++)
-		if (extents[i].kind != HAWK_EXTENT_BOOTSTRAP && address >= extents[i].address &&
-		    address - extents[i].address < extents[i].bytes)
-			return true;
-	return false;
-}
-
 void hawk_whatis_find(const struct hawk_heap *heap, const struct hawk_block_types *types,
 		      uint64_t address, struct hawk_whatis *ret)
 {
 	struct hawk_near near = {.target = heap->target};
+	const struct hawk_heap_span *span;
 
 	*ret = (struct hawk_whatis){
 		.address = address,
@@ -54,11 +43,10 @@ void hawk_whatis_find(const struct hawk_heap *heap, const struct hawk_block_type
 	};
 	if (!ret->mapping)
 		return;
-	if (heap->knows) {
-		ret->tracer = heap->table && in_tracer(heap->table, address);
-		if (!ret->tracer)
-			ret->state = hawk_heap_at(heap, address, &ret->block);
-	}
+	span = hawk_heap_spans_at(&heap->spans, address);
+	ret->tracer = span && span->kind == HAWK_SPAN_METADATA;
+	if (heap->knows && !ret->tracer)
+		ret->state = hawk_heap_at(heap, address, &ret->block);
 	if (ret->state == HAWK_BLOCK_LIVE || ret->state == HAWK_BLOCK_HEADER)
 		ret->words = hawk_type_words_at(hawk_block_types_modules(types), &near,
 						ret->block.start, ret->block.size);

@@ -7,9 +7,7 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <pthread.h>
 #include <sched.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <time.h>
 
@@ -17,18 +15,9 @@
 
 enum { REFRESH_NS = 100000000 };
 
-struct part {
-	hawk_parallel_function *function;
-	void *context;
-	unsigned number;
-	struct hawk_progress *progress; /* the caller's */
-	pthread_t thread;
-	bool started;
-};
-
 static void *run_part(void *argument)
 {
-	struct part *part = argument;
+	struct hawk_parallel_part *part = argument;
 
 	hawk_progress_adopt(part->progress);
 	part->function(part->context, part->number);
@@ -37,7 +26,7 @@ static void *run_part(void *argument)
 }
 
 /* Others may have much left to do, and it is seen that they do it. */
-static void join(pthread_t thread)
+static void wait_for(pthread_t thread)
 {
 	struct timespec until;
 
@@ -52,29 +41,43 @@ static void join(pthread_t thread)
 	pthread_join(thread, NULL);
 }
 
-void hawk_parallel_run(unsigned parts, hawk_parallel_function *function, void *context)
+void hawk_parallel_start(struct hawk_parallel_team *team, unsigned parts,
+			 hawk_parallel_function *function, void *context)
 {
-	struct part items[HAWK_PARALLEL_MAX];
-
 	assert(parts <= HAWK_PARALLEL_MAX);
+	team->count = parts;
 	for (unsigned i = 1; i < parts; i++) {
-		items[i] = (struct part){
+		struct hawk_parallel_part *part = &team->parts[i];
+
+		*part = (struct hawk_parallel_part){
 			.function = function,
 			.context = context,
 			.number = i,
 			.progress = hawk_progress_current(),
 		};
-		items[i].started = !pthread_create(&items[i].thread, NULL, run_part, &items[i]);
+		part->started = !pthread_create(&part->thread, NULL, run_part, part);
 	}
+}
+
+void hawk_parallel_join(struct hawk_parallel_team *team)
+{
+	for (unsigned i = 1; i < team->count; i++)
+		if (team->parts[i].started)
+			wait_for(team->parts[i].thread);
+}
+
+void hawk_parallel_run(unsigned parts, hawk_parallel_function *function, void *context)
+{
+	struct hawk_parallel_team team;
+
+	hawk_parallel_start(&team, parts, function, context);
 	hawk_progress_settle();
 	if (parts)
 		function(context, 0);
 	for (unsigned i = 1; i < parts; i++)
-		if (!items[i].started)
+		if (!team.parts[i].started)
 			function(context, i);
-	for (unsigned i = 1; i < parts; i++)
-		if (items[i].started)
-			join(items[i].thread);
+	hawk_parallel_join(&team);
 }
 
 unsigned hawk_parallel_processors(void)

@@ -1,46 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * hawk-core blocks: prints every live block, one line each, while a walk finds them; or the
- * first N by size and age. Blocks of a live process are printed once it runs again, because the
- * reader may be slow.
+ * hawk-core blocks: prints every live block, one line each; or the first N by size and age. Blocks
+ * of a live process are printed once it runs again, because the reader may be slow.
  */
 #include "hawk/base/cleanup.h"
-#include "hawk/heap/lost.h"
 #include "hawk/report/blocks.h"
 #include "session.h"
 
-/** Where the blocks of a walk go. */
-struct stream {
-	struct hawk_report_blocks *report;
-	struct hawk_heap_lost lost;
-	uint64_t blocks; /**< chosen or not */
-};
-
-static struct hawk_error *take_blocks(void *context, const struct hawk_block *blocks, size_t count)
-{
-	struct stream *stream = context;
-
-	stream->blocks += count;
-	hawk_heap_lost_take(&stream->lost, blocks, count);
-	return hawk_report_blocks_add(stream->report, blocks, count);
-}
-
-static struct hawk_error *walk(struct hawk_session *session, struct hawk_report_blocks *report)
-{
-	struct stream stream = {.report = report, .lost = {.heap = &session->heap}};
-	struct hawk_error *err =
-		hawk_heap_walk(&session->heap, take_blocks, &stream, &session->findings);
-
-	session->heap.sums.blocks = stream.blocks;
-	if (!err)
-		hawk_heap_lost_report(&session->heap, stream.lost.objects, stream.lost.bytes,
-				      &session->findings);
-	return err;
-}
-
-/** The blocks of a heap that is loaded. A process runs on meanwhile. */
-static struct hawk_error *walk_index(const struct hawk_heap *heap, const uint64_t *chosen,
+/** A process runs on meanwhile. */
+static struct hawk_error *add_blocks(const struct hawk_heap *heap, const uint64_t *chosen,
 				     struct hawk_report_blocks *report)
 {
 	struct hawk_near near = {.target = heap->target};
@@ -59,9 +28,8 @@ static struct hawk_error *walk_index(const struct hawk_heap *heap, const uint64_
 	return err;
 }
 
-/** `indexed`: the heap is loaded; else from a walk, whose blocks are tested as they come. */
 static struct hawk_error *print(struct hawk_session *session,
-				const struct hawk_block_filter *filter, bool indexed)
+				const struct hawk_block_filter *filter)
 {
 	const struct hawk_selector *selector = hawk_block_filter_selector(filter);
 	CLEANUP(free_ptr) uint64_t *chosen = NULL;
@@ -72,18 +40,17 @@ static struct hawk_error *print(struct hawk_session *session,
 	/* A process runs again when its blocks are printed: they may have become something else. */
 	if (!session->settings->pid)
 		err = hawk_session_types(session, &types);
-	if (!err && indexed && selector)
+	if (!err && selector)
 		err = hawk_selection_bits_make(&session->heap, selector, false, &chosen);
-	if (indexed)
-		err = hawk_session_release(session, err);
+	err = hawk_session_release(session, err);
 	if (!err)
-		err = hawk_report_blocks_create(
-			&session->heap, session->settings->json, types, indexed ? NULL : selector,
-			(size_t)session->settings->top, session->output, &report);
+		err = hawk_report_blocks_create(&session->heap, session->settings->json, types,
+						(size_t)session->settings->top, session->output,
+						&report);
 	if (err)
 		return err;
 	hawk_report_blocks_heading(report);
-	err = indexed ? walk_index(&session->heap, chosen, report) : walk(session, report);
+	err = add_blocks(&session->heap, chosen, report);
 	if (!err)
 		hawk_report_blocks_finish(report);
 	hawk_report_blocks_destroy(report);
@@ -94,31 +61,18 @@ static struct hawk_error *print(struct hawk_session *session,
 	return err;
 }
 
-/** Cores are streamed without an index. */
-static struct hawk_error *load(struct hawk_session *session)
-{
-	struct hawk_error *err;
-
-	if (!session->settings->pid)
-		return hawk_session_table(session);
-	err = hawk_session_heap(session);
-	if (!session->settings->type)
-		hawk_target_release(session->target);
-	return err;
-}
-
 static struct hawk_error *answer(struct hawk_session *session)
 {
 	struct hawk_block_filter *filter = NULL;
-	struct hawk_error *err = load(session);
+	struct hawk_error *err = hawk_session_heap(session);
 
+	if (!err && session->settings->pid && !session->settings->type)
+		hawk_target_release(session->target);
 	if (!err && session->heap.knows)
 		err = hawk_session_filter(session, &filter);
 	if (!err && session->heap.knows)
-		err = print(session, filter, session->has_heap);
+		err = print(session, filter);
 	hawk_block_filter_destroy(filter);
-	if (!err)
-		err = hawk_heap_doubt_empty(&session->findings, &session->heap);
 	hawk_session_check(session);
 	return err;
 }

@@ -31,8 +31,7 @@ struct hawk_session {
 	struct hawk_dominators dominators;
 	struct hawk_paths paths;
 	struct hawk_block_types *types; /**< NULL before hawk_session_types() */
-	bool has_table;                 /**< of the heap: table and sites, */
-	bool has_heap;                  /**< and all else */
+	bool has_heap;
 	bool has_graph;
 	bool has_reach;
 	bool has_dominators;
@@ -75,8 +74,6 @@ struct hawk_error *hawk_session_set_output(struct hawk_session *session,
  * stands still until the verb releases the target; that must be after the last of those that read
  * it. After that they are HAWK_ERROR_NOT_FOUND.
  */
-/** The trace table and its sites, without blocks. Reads. */
-struct hawk_error *hawk_session_table(struct hawk_session *session);
 /** The sites with their counts, and the accounting; of a table file, too. Reads. */
 struct hawk_error *hawk_session_sites(struct hawk_session *session);
 /** The same with blocks; HAWK_ERROR_UNSUPPORTED where there are none, or too many. Reads. */

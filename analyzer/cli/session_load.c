@@ -58,7 +58,7 @@ void hawk_session_drop_heap(struct hawk_session *session)
 	hawk_reach_deinit(&session->reach);
 	hawk_graph_deinit(&session->graph);
 	hawk_heap_deinit(&session->heap);
-	session->has_table = session->has_heap = session->has_graph = session->has_reach = false;
+	session->has_heap = session->has_graph = session->has_reach = false;
 	session->has_paths = false;
 }
 
@@ -104,22 +104,10 @@ struct hawk_error *hawk_session_contents(const struct hawk_session *session)
 struct hawk_error *hawk_session_readable(const struct hawk_session *session)
 {
 	if (!hawk_target_process(session->target)->live || !hawk_target_pause_ns(session->target) ||
-	    (session->has_table && !session->heap.knows))
+	    (session->has_heap && !session->heap.knows))
 		return NULL;
 	return hawk_error_create(HAWK_ERROR_NOT_FOUND,
 				 "the process runs on, and its memory was not kept");
-}
-
-struct hawk_error *hawk_session_table(struct hawk_session *session)
-{
-	struct hawk_error *err = need_blocks(session);
-
-	if (err || session->has_table)
-		return err;
-	capture_stacks(session);
-	err = hawk_heap_load_table(session->target, &session->findings, &session->heap);
-	session->has_table = !err;
-	return err;
 }
 
 /** Virtual tables that are in files only are known by their symbols. */
@@ -139,12 +127,10 @@ struct hawk_error *hawk_session_sites(struct hawk_session *session)
 
 	if (session->has_heap)
 		return NULL;
-	if (!session->has_table)
-		capture_stacks(session);
-	hawk_session_drop_heap(session);
+	capture_stacks(session);
 	session->vtables = (struct hawk_vtable_oracle){is_vtable, session};
 	err = hawk_heap_load(session->target, &session->findings, &session->heap);
-	session->has_table = session->has_heap = !err;
+	session->has_heap = !err;
 	return err;
 }
 

@@ -42,7 +42,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 
 	if (!whatis)
 		return &hawk_enomem;
-	err = hawk_session_table(session);
+	err = hawk_session_heap(session);
 	if (!err)
 		err = hawk_session_types(session, &types);
 	if (err)

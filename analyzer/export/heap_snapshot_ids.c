@@ -27,7 +27,8 @@ struct hawk_error *hawk_snapshot_ids_make(const struct hawk_block_index *index, 
 	if (!taken || !ret->chunks)
 		return &hawk_enomem;
 	for (uint32_t i = 1; i <= index->chunk_count; i++) {
-		uint64_t at = (index->chunk_addresses[i] >> HAWK_CHUNK_LOG2) % CHUNKS;
+		uint64_t at =
+			(index->chunk_addresses[i] >> hawk_block_index_chunk_log2(index)) % CHUNKS;
 
 		while (taken[at])
 			at = (at + 1) % CHUNKS;

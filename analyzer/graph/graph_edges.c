@@ -110,6 +110,7 @@ static void pick(struct batch *batch, const struct hawk_block_index *index, cons
 {
 	uint64_t first = index->first_chunk;
 	uint64_t span = index->chunk_span;
+	unsigned chunk_log2 = hawk_block_index_chunk_log2(index);
 	uint32_t count = batch->count;
 
 	for (size_t i = 0; i < words; i++) {
@@ -117,7 +118,7 @@ static void pick(struct batch *batch, const struct hawk_block_index *index, cons
 
 		memcpy(&value, bytes + i * HAWK_WORD_BYTES, sizeof(value));
 		batch->values[count] = value;
-		count += (value >> HAWK_CHUNK_LOG2) - first < span;
+		count += (value >> chunk_log2) - first < span;
 	}
 	batch->count = count;
 }
@@ -188,7 +189,8 @@ static void read_part(void *context, unsigned number)
  * less: no other block begins in their chunks. */
 static uint64_t cost_before(const struct hawk_block_index *index, uint32_t block)
 {
-	return (uint64_t)(index->granules[block] - index->granules[0]) * HAWK_GRANULE_BYTES +
+	return ((uint64_t)(index->granules[block] - index->granules[0])
+		<< hawk_block_index_granule_log2(index)) +
 	       (uint64_t)block * BLOCK_COST_BYTES;
 }
 

@@ -193,24 +193,21 @@ static void hawk_cleanup_ranges(struct hawk_root_ranges *ranges)
 	free(ranges->items);
 }
 
-static struct hawk_error *scan_all(const struct hawk_target *target,
-				   const struct hawk_block_index *index,
-				   const struct hawk_heap_regions *regions,
-				   struct hawk_roots *roots)
+static struct hawk_error *scan_all(const struct hawk_heap *heap, struct hawk_roots *roots)
 {
 	CLEANUP(ranges) struct hawk_root_ranges ranges = {0};
 	struct hawk_progress progress;
 	struct hawk_words words;
 	struct hawk_error *err;
 
-	err = hawk_root_ranges_find(target, index, regions, &ranges);
+	err = hawk_root_ranges_find(heap, &ranges);
 	if (!err && ranges.count)
 		qsort(ranges.items, ranges.count, sizeof(*ranges.items), compare);
 	hawk_progress_begin_bytes(&progress, "reading roots", bytes_to_scan(&ranges));
-	hawk_words_init(&words, target);
+	hawk_words_init(&words, heap->target);
 	for (size_t i = 0; !err && i < ranges.count; i++)
 		if (ranges.items[i].kind < HAWK_ROOT_KINDS)
-			err = scan_range(&words, index, &ranges.items[i], roots);
+			err = scan_range(&words, &heap->index, &ranges.items[i], roots);
 	hawk_words_deinit(&words);
 	hawk_progress_end(&progress);
 	for (unsigned kind = 0; kind < HAWK_ROOT_KINDS; kind++)
@@ -234,7 +231,7 @@ static uint64_t missing_bytes(const struct hawk_roots *roots)
 void hawk_roots_report(const struct hawk_heap *heap, const struct hawk_roots *roots,
 		       struct hawk_findings *findings)
 {
-	if (heap->regions.blocks_missing)
+	if (hawk_heap_spans_have(&heap->spans, HAWK_SPAN_UNSOUND))
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "roots-unowned",
 				  "live blocks were not recorded or lost their headers, so memory "
 				  "between blocks may be in use: what only it points to is called "
@@ -279,7 +276,7 @@ struct hawk_error *hawk_roots_find(const struct hawk_heap *heap, struct hawk_fin
 	struct hawk_error *err = add_registers(heap->target, &heap->index, &roots);
 
 	if (!err)
-		err = scan_all(heap->target, &heap->index, &heap->regions, &roots);
+		err = scan_all(heap, &roots);
 	if (err) {
 		hawk_roots_deinit(&roots);
 		return err;

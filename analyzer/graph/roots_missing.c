@@ -9,15 +9,14 @@ enum { BSS_BEFORE_MAX = 64 /* mappings of a module between its .bss and its othe
 
 /* Whether each range that the program kept out of cores is still where the tracer has noted it.
  * Where one is not, it was unmapped, or mremap() has moved it, who knows where to. */
-static bool undumped_stayed(const struct hawk_target *target,
-			    const struct hawk_heap_regions *regions)
+static bool undumped_stayed(const struct hawk_heap *heap)
 {
 	size_t count;
-	const struct hawk_mapping *mappings = hawk_target_mappings(target, &count);
+	const struct hawk_mapping *mappings = hawk_target_mappings(heap->target, &count);
 
-	for (size_t i = 0; i < regions->undumped.count; i++) {
-		const struct hawk_span *span = &regions->undumped.items[i];
-		bool stayed = span->start >= span->end;
+	for (size_t i = 0; i < heap->spans.count; i++) {
+		const struct hawk_heap_span *span = &heap->spans.items[i];
+		bool stayed = span->kind != HAWK_SPAN_UNDUMPED;
 
 		for (size_t j = 0; j < count && !stayed; j++)
 			stayed = !mappings[j].dumped_bytes && mappings[j].start < span->end &&
@@ -30,11 +29,10 @@ static bool undumped_stayed(const struct hawk_target *target,
 
 /* A kernel dumps private anonymous memory that was ever written, all of it or (coredump_filter)
  * none; names of files tell it from other memory. */
-bool hawk_roots_knows_unwritten(const struct hawk_target *target,
-				const struct hawk_heap_regions *regions)
+bool hawk_roots_knows_unwritten(const struct hawk_heap *heap)
 {
 	size_t count;
-	const struct hawk_mapping *mappings = hawk_target_mappings(target, &count);
+	const struct hawk_mapping *mappings = hawk_target_mappings(heap->target, &count);
 	bool anonymous = false;
 	bool named = false;
 
@@ -44,32 +42,30 @@ bool hawk_roots_knows_unwritten(const struct hawk_target *target,
 		else if (mappings[i].flags & HAWK_MAPPING_WRITE && mappings[i].dumped_bytes)
 			anonymous = true;
 	}
-	return anonymous && named && regions->undumped_known && undumped_stayed(target, regions);
+	return anonymous && named && heap->undumped_known && undumped_stayed(heap);
 }
 
 /* Of [start, end): what is not the tracer's own (which lies in its table file, say). */
-static uint64_t bytes_outside(const struct hawk_heap_regions *regions, uint64_t start, uint64_t end)
+static uint64_t bytes_outside(const struct hawk_heap_spans *spans, uint64_t start, uint64_t end)
 {
 	uint64_t bytes = end - start;
 
-	for (size_t i = 0; i < regions->metadata.count; i++) {
-		uint64_t low = regions->metadata.items[i].start > start
-				       ? regions->metadata.items[i].start
-				       : start;
-		uint64_t high =
-			regions->metadata.items[i].end < end ? regions->metadata.items[i].end : end;
+	for (size_t i = hawk_heap_spans_from(spans, start);
+	     i < spans->count && spans->items[i].start < end; i++) {
+		const struct hawk_heap_span *span = &spans->items[i];
 
-		if (low < high)
-			bytes -= high - low; /* they are disjoint */
+		if (span->kind == HAWK_SPAN_METADATA)
+			bytes -= (span->end < end ? span->end : end) -
+				 (span->start > start ? span->start : start);
 	}
 	return bytes;
 }
 
-static bool is_undumped(const struct hawk_heap_regions *regions, const struct hawk_mapping *mapping)
+static bool is_undumped(const struct hawk_heap_spans *spans, const struct hawk_mapping *mapping)
 {
-	for (size_t i = 0; i < regions->undumped.count; i++)
-		if (regions->undumped.items[i].start < mapping->end &&
-		    mapping->start < regions->undumped.items[i].end)
+	for (size_t i = hawk_heap_spans_from(spans, mapping->start);
+	     i < spans->count && spans->items[i].start < mapping->end; i++)
+		if (spans->items[i].kind == HAWK_SPAN_UNDUMPED)
 			return true;
 	return false;
 }
@@ -80,7 +76,7 @@ static bool is_bss(const struct hawk_roots_finder *finder, const struct hawk_map
 		   const struct hawk_module *module)
 {
 	size_t count;
-	const struct hawk_mapping *mappings = hawk_target_mappings(finder->target, &count);
+	const struct hawk_mapping *mappings = hawk_target_mappings(finder->heap->target, &count);
 
 	for (const struct hawk_mapping *before = mapping - 1;
 	     module && before > mappings && before->start >= module->start &&
@@ -96,7 +92,7 @@ static bool was_never_written(const struct hawk_roots_finder *finder,
 			      const struct hawk_mapping *mapping, const struct hawk_module *module)
 {
 	return !mapping->dumped_bytes && !(mapping->path && mapping->path[0]) &&
-	       !is_undumped(finder->regions, mapping) &&
+	       !is_undumped(&finder->heap->spans, mapping) &&
 	       (finder->unwritten_known || is_bss(finder, mapping, module));
 }
 
@@ -109,12 +105,12 @@ void hawk_roots_count_missing(const struct hawk_roots_finder *finder,
 	uint64_t missing = bytes > mapping->present_bytes ? bytes - mapping->present_bytes : 0;
 
 	if (missing)
-		missing = bytes_outside(finder->regions, mapping->end - missing, mapping->end);
+		missing = bytes_outside(&finder->heap->spans, mapping->end - missing, mapping->end);
 	/* Anonymous memory without rights is a reservation, not data. */
 	if (!missing || !(mapping->flags & HAWK_MAPPING_WRITE) ||
 	    was_never_written(finder, mapping, module))
 		return;
-	if (is_undumped(finder->regions, mapping))
+	if (is_undumped(&finder->heap->spans, mapping))
 		ranges->undumped_bytes += missing;
 	if (heap)
 		ranges->heap_missing_bytes += missing;
@@ -138,17 +134,17 @@ static bool is_of_gdb(const struct hawk_target *target)
 
 void hawk_roots_count_undumped(const struct hawk_roots_finder *finder)
 {
-	const struct hawk_heap_regions *regions = finder->regions;
+	const struct hawk_heap_spans *spans = &finder->heap->spans;
 
-	if (!regions->undumped.count || !is_of_gdb(finder->target))
+	if (!hawk_heap_spans_have(spans, HAWK_SPAN_UNDUMPED) || !is_of_gdb(finder->heap->target))
 		return;
-	for (size_t i = 0; i < regions->undumped.count; i++) {
-		uint64_t start = regions->undumped.items[i].start;
-		uint64_t end = regions->undumped.items[i].end;
+	for (size_t i = 0; i < spans->count; i++) {
+		const struct hawk_heap_span *span = &spans->items[i];
 
-		if (start >= end || hawk_target_mapping_at(finder->target, start))
+		if (span->kind != HAWK_SPAN_UNDUMPED ||
+		    hawk_target_mapping_at(finder->heap->target, span->start))
 			continue;
-		finder->ranges->missing_bytes[HAWK_ROOT_OTHER] += end - start;
-		finder->ranges->undumped_bytes += end - start;
+		finder->ranges->missing_bytes[HAWK_ROOT_OTHER] += span->end - span->start;
+		finder->ranges->undumped_bytes += span->end - span->start;
 	}
 }

@@ -53,16 +53,16 @@ static bool is_wanted(const struct hawk_mapping *mappings, size_t count, size_t 
 	return is_relro(mappings, count, i);
 }
 
-/* Does any block begin in, or reach into, the mapping? */
+/* Whether a heap lies in the mapping. */
 static bool is_heap(const struct hawk_roots_finder *finder, const struct hawk_mapping *mapping)
 {
-	const struct hawk_block_index *index = finder->index;
-	uint32_t first = hawk_block_index_first(index, mapping->start);
+	const struct hawk_heap_spans *spans = &finder->heap->spans;
 
-	if (first < index->count && hawk_block_start(index, first) < mapping->end)
-		return true;
-	return first && hawk_block_start(index, first - 1) + hawk_block_size(index, first - 1) >
-				mapping->start;
+	for (size_t i = hawk_heap_spans_from(spans, mapping->start);
+	     i < spans->count && spans->items[i].start < mapping->end; i++)
+		if (hawk_span_is_heap(spans->items[i].kind))
+			return true;
+	return false;
 }
 
 static int compare(const void *left, const void *right)
@@ -139,16 +139,16 @@ static struct hawk_error *make_disjoint(struct hawk_root_ranges *ranges)
 static struct hawk_error *add_bins(const struct hawk_roots_finder *finder)
 {
 	size_t count;
-	const struct hawk_mapping *mappings = hawk_target_mappings(finder->target, &count);
+	const struct hawk_mapping *mappings = hawk_target_mappings(finder->heap->target, &count);
 	struct hawk_words words;
 	struct hawk_error *err = NULL;
 
-	hawk_words_init(&words, finder->target);
+	hawk_words_init(&words, finder->heap->target);
 	for (size_t i = 0; !err && i < count; i++) {
 		struct hawk_span bins = {.end = mappings[i].start};
 
 		if (!(mappings[i].flags & HAWK_MAPPING_WRITE) ||
-		    !hawk_target_module_at(finder->target, mappings[i].start))
+		    !hawk_target_module_at(finder->heap->target, mappings[i].start))
 			continue;
 		while (!err && hawk_bins_next(&words, bins.end, mappings[i].end, &bins))
 			err = hawk_roots_claim_nobodys(finder, bins.start, bins.end);
@@ -164,13 +164,13 @@ static struct hawk_error *add_bins(const struct hawk_roots_finder *finder)
 static struct hawk_error *add_ended_stacks(const struct hawk_roots_finder *finder)
 {
 	size_t count;
-	const struct hawk_mapping *mappings = hawk_target_mappings(finder->target, &count);
+	const struct hawk_mapping *mappings = hawk_target_mappings(finder->heap->target, &count);
 	struct hawk_error *err = NULL;
 
 	for (size_t i = 0; !err && i < finder->stacks.count; i++) {
 		const struct hawk_stack *stack = &finder->stacks.items[i];
 		const struct hawk_mapping *mapping =
-			hawk_target_mapping_at(finder->target, stack->descriptor);
+			hawk_target_mapping_at(finder->heap->target, stack->descriptor);
 
 		if (!stack->ended || !mapping)
 			continue;
@@ -194,7 +194,7 @@ static struct hawk_error *add_ended_stacks(const struct hawk_roots_finder *finde
 static struct hawk_error *add_claims(const struct hawk_roots_finder *finder)
 {
 	size_t count;
-	const struct hawk_thread *threads = hawk_target_threads(finder->target, &count);
+	const struct hawk_thread *threads = hawk_target_threads(finder->heap->target, &count);
 	struct hawk_error *err;
 
 	for (size_t i = 0; i < count; i++) {
@@ -204,9 +204,12 @@ static struct hawk_error *add_claims(const struct hawk_roots_finder *finder)
 		if (err)
 			return err;
 	}
-	for (size_t i = 0; i < finder->regions->metadata.count; i++) {
-		err = hawk_roots_claim_nobodys(finder, finder->regions->metadata.items[i].start,
-					       finder->regions->metadata.items[i].end);
+	for (size_t i = 0; i < finder->heap->spans.count; i++) {
+		const struct hawk_heap_span *span = &finder->heap->spans.items[i];
+
+		if (span->kind != HAWK_SPAN_METADATA)
+			continue;
+		err = hawk_roots_claim_nobodys(finder, span->start, span->end);
 		if (err)
 			return err;
 	}
@@ -260,38 +263,36 @@ static struct hawk_error *add_rest(const struct hawk_roots_finder *finder, size_
 		(struct hawk_root_range){.start = at, .end = end, .kind = kind, .owner = owner});
 }
 
-/* Of a mapping with blocks in it: heaps, whose memory outside of blocks is free or not known, and
- * what else lies there. */
+/* Of a mapping with heaps in it: what may be blocks that were not found, and what is no heap. */
 static struct hawk_error *add_around_heaps(const struct hawk_roots_finder *finder, size_t claims,
 					   uint64_t at, uint64_t end, uint32_t owner)
 {
-	const struct hawk_spans *outside = &finder->regions->outside;
+	const struct hawk_heap_spans *spans = &finder->heap->spans;
 	struct hawk_error *err = NULL;
 
-	for (size_t i =
-		     hawk_array_first_above(outside->items, outside->count, sizeof(*outside->items),
-					    offsetof(struct hawk_span, end), at);
-	     !err && at < end; i++) {
-		struct hawk_span span = {end, end};
+	for (size_t i = hawk_heap_spans_from(spans, at);
+	     !err && i < spans->count && spans->items[i].start < end; i++) {
+		const struct hawk_heap_span *span = &spans->items[i];
 
-		if (i < outside->count && outside->items[i].start < end)
-			span = outside->items[i];
-		if (finder->regions->blocks_missing)
-			err = add_rest(finder, claims, at, span.start, HAWK_ROOT_UNOWNED, owner);
-		if (!err)
-			err = add_rest(finder, claims, span.start, span.end, HAWK_ROOT_OTHER,
-				       owner);
-		at = span.end;
+		if (!hawk_span_is_heap(span->kind))
+			continue;
+		err = add_rest(finder, claims, at, span->start, HAWK_ROOT_OTHER, owner);
+		at = span->start > at ? span->start : at;
+		if (!err && span->kind == HAWK_SPAN_UNSOUND)
+			err = add_rest(finder, claims, at, span->end < end ? span->end : end,
+				       HAWK_ROOT_UNOWNED, owner);
+		at = span->end;
 	}
-	return err;
+	return err ? err : add_rest(finder, claims, at, end, HAWK_ROOT_OTHER, owner);
 }
 
 static struct hawk_error *add_mapping(const struct hawk_roots_finder *finder, size_t claims,
 				      const struct hawk_mapping *mapping, uint32_t owner)
 {
 	size_t count;
-	const struct hawk_module *modules = hawk_target_modules(finder->target, &count);
-	const struct hawk_module *module = hawk_target_module_at(finder->target, mapping->start);
+	const struct hawk_module *modules = hawk_target_modules(finder->heap->target, &count);
+	const struct hawk_module *module =
+		hawk_target_module_at(finder->heap->target, mapping->start);
 	uint64_t at = mapping->start;
 	bool heap;
 
@@ -312,7 +313,7 @@ static struct hawk_error *add_mapping(const struct hawk_roots_finder *finder, si
 static struct hawk_error *add_mappings(const struct hawk_roots_finder *finder)
 {
 	size_t count;
-	const struct hawk_mapping *mappings = hawk_target_mappings(finder->target, &count);
+	const struct hawk_mapping *mappings = hawk_target_mappings(finder->heap->target, &count);
 	size_t claims = finder->ranges->count;
 	struct hawk_error *err = NULL;
 
@@ -323,22 +324,17 @@ static struct hawk_error *add_mappings(const struct hawk_roots_finder *finder)
 	return err;
 }
 
-struct hawk_error *hawk_root_ranges_find(const struct hawk_target *target,
-					 const struct hawk_block_index *index,
-					 const struct hawk_heap_regions *regions,
-					 struct hawk_root_ranges *ret)
+struct hawk_error *hawk_root_ranges_find(const struct hawk_heap *heap, struct hawk_root_ranges *ret)
 {
 	struct hawk_roots_finder finder = {
-		.target = target,
-		.index = index,
-		.regions = regions,
+		.heap = heap,
 		.ranges = ret,
-		.unwritten_known = hawk_roots_knows_unwritten(target, regions),
+		.unwritten_known = hawk_roots_knows_unwritten(heap),
 	};
-	struct hawk_error *err = hawk_stacks_find(target, &finder.stacks);
+	struct hawk_error *err = hawk_stacks_find(heap->target, &finder.stacks);
 
 	ret->stacks_incomplete = finder.stacks.incomplete;
-	finder.tls_bytes = hawk_tls_static_bytes(target, finder.stacks.layout);
+	finder.tls_bytes = hawk_tls_static_bytes(heap->target, finder.stacks.layout);
 	if (!err)
 		err = add_claims(&finder);
 	if (!err)

@@ -38,21 +38,17 @@ struct hawk_root_ranges {
 };
 
 /** `*ret` starts as zeros; its items are the caller's to free, also after an error. */
-struct hawk_error *hawk_root_ranges_find(const struct hawk_target *target,
-					 const struct hawk_block_index *index,
-					 const struct hawk_heap_regions *regions,
+struct hawk_error *hawk_root_ranges_find(const struct hawk_heap *heap,
 					 struct hawk_root_ranges *ret);
 
 /** What the ranges are made from. */
 struct hawk_roots_finder {
-	const struct hawk_target *target;
-	const struct hawk_block_index *index;
-	const struct hawk_heap_regions *regions;
+	const struct hawk_heap *heap;
 	struct hawk_root_ranges *ranges;
 	uint64_t tls_bytes; /**< static TLS below thread pointers; 0 = not known */
 	struct hawk_stacks stacks;
 	bool unwritten_known; /**< anonymous memory that was not dumped was never written, unless
-				   regions->undumped has it */
+				   a span says otherwise */
 };
 
 /** roots_ranges.c: adds a range, if it is not empty. */
@@ -70,8 +66,7 @@ struct hawk_error *hawk_roots_claim_nobodys(const struct hawk_roots_finder *find
 					    uint64_t end);
 
 /** roots_missing.c: whether anonymous memory that was not dumped was never written. */
-bool hawk_roots_knows_unwritten(const struct hawk_target *target,
-				const struct hawk_heap_regions *regions);
+bool hawk_roots_knows_unwritten(const struct hawk_heap *heap);
 
 /** roots_missing.c: counts what is missing of a mapping; `heap`: it has blocks in it. */
 void hawk_roots_count_missing(const struct hawk_roots_finder *finder,

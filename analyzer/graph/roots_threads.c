@@ -24,7 +24,8 @@ static bool has_guard(const struct hawk_roots_finder *finder, const struct hawk_
 {
 	const unsigned rights = HAWK_MAPPING_READ | HAWK_MAPPING_WRITE | HAWK_MAPPING_EXEC;
 	const struct hawk_mapping *below =
-		mapping->start ? hawk_target_mapping_at(finder->target, mapping->start - 1) : NULL;
+		mapping->start ? hawk_target_mapping_at(finder->heap->target, mapping->start - 1)
+			       : NULL;
 
 	return !below || !(below->flags & rights);
 }
@@ -35,12 +36,12 @@ static bool has_guard(const struct hawk_roots_finder *finder, const struct hawk_
 static bool is_stack(const struct hawk_roots_finder *finder, const struct hawk_thread *thread,
 		     uint64_t sp, const struct hawk_mapping *mapping)
 {
-	uint64_t top = hawk_target_stack_top(finder->target);
+	uint64_t top = hawk_target_stack_top(finder->heap->target);
 	uint64_t tls = thread->thread_pointer;
 
 	if (!top || (top >= mapping->start && top < mapping->end))
 		return true;
-	return thread->tid != hawk_target_process(finder->target)->pid && tls > sp &&
+	return thread->tid != hawk_target_process(finder->heap->target)->pid && tls > sp &&
 	       tls < mapping->end && has_guard(finder, mapping);
 }
 
@@ -78,13 +79,13 @@ static bool is_context(const struct hawk_arch_context *context, const uint8_t *b
  * of a function further out: what was interrupted lies below that, but not below `start`. */
 static uint64_t lowest_sp(const struct hawk_roots_finder *finder, uint64_t sp, uint64_t start)
 {
-	const struct hawk_arch_context *context = &hawk_target_arch(finder->target)->context;
+	const struct hawk_arch_context *context = &hawk_target_arch(finder->heap->target)->context;
 	uint8_t bytes[STEP_BYTES + CONTEXT_BYTES_MAX];
 	uint64_t at = sp & -(uint64_t)HAWK_WORD_BYTES, lowest = sp;
 	size_t size = STEP_BYTES;
 
 	for (; size >= STEP_BYTES && at + STEP_BYTES <= sp + HANDLER_BYTES_MAX; at += STEP_BYTES) {
-		size = hawk_target_read_some(finder->target, at, bytes,
+		size = hawk_target_read_some(finder->heap->target, at, bytes,
 					     STEP_BYTES + context->bytes);
 		for (size_t i = 0; i < STEP_BYTES && i + context->bytes <= size;
 		     i += HAWK_WORD_BYTES) {
@@ -106,16 +107,16 @@ static uint64_t lowest_sp(const struct hawk_roots_finder *finder, uint64_t sp, u
 struct hawk_error *hawk_roots_add_stack(const struct hawk_roots_finder *finder,
 					const struct hawk_thread *thread, uint32_t owner)
 {
-	uint64_t sp = hawk_target_stack_start(finder->target, thread);
+	uint64_t sp = hawk_target_stack_start(finder->heap->target, thread);
 	uint64_t tls = thread->thread_pointer;
-	const struct hawk_mapping *mapping = hawk_target_mapping_at(finder->target, sp);
+	const struct hawk_mapping *mapping = hawk_target_mapping_at(finder->heap->target, sp);
 	const struct hawk_stack *own = hawk_stacks_of(&finder->stacks, tls);
 	struct hawk_root_range range = {.kind = HAWK_ROOT_STACK, .owner = owner};
 	bool elsewhere = own && !(sp >= own->start && sp < own->descriptor);
 	struct hawk_error *err = elsewhere ? add_left_stack(finder, own, owner) : NULL;
 	bool interior, whole;
-	uint32_t block = hawk_block_index_find(finder->index, sp, &interior);
-	uint64_t red_zone = hawk_target_arch(finder->target)->red_zone_bytes;
+	uint32_t block = hawk_block_index_find(&finder->heap->index, sp, &interior);
+	uint64_t red_zone = hawk_target_arch(finder->heap->target)->red_zone_bytes;
 
 	if (err)
 		return err;
@@ -133,10 +134,10 @@ struct hawk_error *hawk_roots_add_stack(const struct hawk_roots_finder *finder,
 		sp = lowest_sp(finder, sp, own ? own->start : mapping->start);
 	range.start = sp - mapping->start > red_zone ? sp - red_zone : mapping->start;
 	if (block != HAWK_BLOCK_NOWHERE) {
-		uint64_t start = hawk_block_start(finder->index, block);
+		uint64_t start = hawk_block_start(&finder->heap->index, block);
 
 		range.in_block = true;
-		range.end = start + hawk_block_size(finder->index, block);
+		range.end = start + hawk_block_size(&finder->heap->index, block);
 		if (range.start < start)
 			range.start = start;
 	} else if (whole) {
@@ -149,12 +150,12 @@ struct hawk_error *hawk_roots_add_stack(const struct hawk_roots_finder *finder,
 /* The end of the last block that begins below `address`; 0 if there is none. */
 static uint64_t block_end_below(const struct hawk_roots_finder *finder, uint64_t address)
 {
-	uint32_t first = hawk_block_index_first(finder->index, address);
+	uint32_t first = hawk_block_index_first(&finder->heap->index, address);
 
 	if (!first)
 		return 0;
-	return hawk_block_start(finder->index, first - 1) +
-	       hawk_block_size(finder->index, first - 1);
+	return hawk_block_start(&finder->heap->index, first - 1) +
+	       hawk_block_size(&finder->heap->index, first - 1);
 }
 
 /* Around the thread pointer, up to the next block, the stack, or the end of the mapping. */
@@ -162,8 +163,8 @@ struct hawk_error *hawk_roots_add_tls(const struct hawk_roots_finder *finder,
 				      const struct hawk_thread *thread, uint32_t owner)
 {
 	uint64_t tls = thread->thread_pointer;
-	uint64_t sp = hawk_target_stack_start(finder->target, thread);
-	const struct hawk_mapping *mapping = hawk_target_mapping_at(finder->target, tls);
+	uint64_t sp = hawk_target_stack_start(finder->heap->target, thread);
+	const struct hawk_mapping *mapping = hawk_target_mapping_at(finder->heap->target, tls);
 	const struct hawk_stack *own = hawk_stacks_of(&finder->stacks, tls);
 	struct hawk_root_range range = {
 		.kind = HAWK_ROOT_TLS,

@@ -97,44 +97,54 @@ static struct hawk_error *take_away(const struct hawk_target *target, uint64_t s
 	return NULL;
 }
 
-/* Metadata never counted as heap. */
-static struct hawk_error *take_outside(const struct hawk_heap *heap, struct hawk_accounting *from)
+/* What lies between heaps in a mapping that has any. Metadata never counted as heap. */
+static struct hawk_error *take_outside(const struct hawk_heap *heap,
+				       const struct hawk_mapping *mapping,
+				       struct hawk_accounting *from)
 {
-	const struct hawk_spans *outside = &heap->regions.outside;
-	const struct hawk_spans *metadata = &heap->regions.metadata;
+	const struct hawk_heap_spans *spans = &heap->spans;
+	size_t first = hawk_heap_spans_from(spans, mapping->start);
+	uint64_t at = mapping->start;
+	bool has_heap = false;
 	struct hawk_error *err = NULL;
-	size_t next = 0;
 
-	for (size_t i = 0; i < outside->count && !err; i++) {
-		uint64_t at = outside->items[i].start, end = outside->items[i].end;
+	for (size_t i = first; i < spans->count && spans->items[i].start < mapping->end; i++)
+		has_heap |= hawk_span_is_heap(spans->items[i].kind);
+	if (!has_heap)
+		return NULL;
+	for (size_t i = first; !err && i < spans->count && spans->items[i].start < mapping->end;
+	     i++) {
+		const struct hawk_heap_span *span = &spans->items[i];
 
-		while (next < metadata->count && metadata->items[next].end <= at)
-			next++;
-		for (size_t j = next; j < metadata->count && metadata->items[j].start < end && !err;
-		     j++) {
-			err = take_away(heap->target, at, metadata->items[j].start, from);
-			at = metadata->items[j].end;
-		}
-		if (!err)
-			err = take_away(heap->target, at, end, from);
+		if (!hawk_span_is_heap(span->kind) && span->kind != HAWK_SPAN_METADATA)
+			continue;
+		err = take_away(heap->target, at, span->start, from);
+		at = span->end;
 	}
+	return err ? err : take_away(heap->target, at, mapping->end, from);
+}
+
+static struct hawk_error *take_all_outside(const struct hawk_heap *heap,
+					   struct hawk_accounting *from)
+{
+	size_t count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(heap->target, &count);
+	struct hawk_error *err = NULL;
+
+	for (size_t i = 0; i < count && !err; i++)
+		err = take_outside(heap, &mappings[i], from);
 	return err;
 }
 
-/* Of a source that did not count them: the mappings that blocks begin in. */
-static uint64_t bytes_with_blocks(const struct hawk_heap *heap)
+/* Of sources that did not count them. */
+static uint64_t bytes_of_heaps(const struct hawk_heap *heap)
 {
-	const struct hawk_block_index *index = &heap->index;
-	size_t count;
-	const struct hawk_mapping *mappings = hawk_target_mappings(heap->target, &count);
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		uint32_t first = hawk_block_index_first(index, mappings[i].start);
-
-		if (first < index->count && hawk_block_start(index, first) < mappings[i].end)
-			sum += mappings[i].present_bytes;
-	}
+	for (size_t i = 0; i < heap->spans.count; i++)
+		if (hawk_span_is_heap(heap->spans.items[i].kind))
+			sum += present_between(heap->target, heap->spans.items[i].start,
+					       heap->spans.items[i].end);
 	return sum;
 }
 
@@ -144,7 +154,7 @@ struct hawk_error *hawk_accounting_make(const struct hawk_heap *heap, struct haw
 	struct hawk_accounting accounting = {
 		.requested_bytes = sums->bytes,
 		.header_bytes = sums->header_bytes,
-		.heap_bytes = sums->heap_bytes ? sums->heap_bytes : bytes_with_blocks(heap),
+		.heap_bytes = sums->heap_bytes ? sums->heap_bytes : bytes_of_heaps(heap),
 		.never_used_bytes = sums->zero_bytes,
 		.writable_bytes = writable_bytes(heap->target),
 		.measured = sums->touched_bytes,
@@ -152,8 +162,8 @@ struct hawk_error *hawk_accounting_make(const struct hawk_heap *heap, struct haw
 	struct hawk_error *err =
 		heap->table ? add_extents(heap->target, heap->table, &accounting) : NULL;
 
-	if (!err)
-		err = take_outside(heap, &accounting);
+	if (!err && sums->heap_bytes)
+		err = take_all_outside(heap, &accounting);
 	if (err)
 		return err;
 	accounting.overhead_bytes =

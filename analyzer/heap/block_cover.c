@@ -15,7 +15,8 @@ static struct hawk_error *refuse_chunks(const struct hawk_block_index *index)
 	return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
 				 "the blocks are spread over more than %llu MiB of heap, the limit "
 				 "of the block index",
-				 (unsigned long long)index->chunk_max << (HAWK_CHUNK_LOG2 - 20));
+				 (unsigned long long)index->chunk_max
+					 << (hawk_block_index_chunk_log2(index) - 20));
 }
 
 struct hawk_error *hawk_block_cover_chunk(struct hawk_block_index *index, uint64_t chunk)
@@ -35,7 +36,7 @@ struct hawk_error *hawk_block_cover_chunk(struct hawk_block_index *index, uint64
 	}
 	index->chunk_count++;
 	index->directory[chunk] = (uint16_t)index->chunk_count;
-	index->chunk_addresses[index->chunk_count] = chunk << HAWK_CHUNK_LOG2;
+	index->chunk_addresses[index->chunk_count] = chunk << hawk_block_index_chunk_log2(index);
 	return NULL;
 }
 
@@ -43,8 +44,10 @@ void hawk_block_cover(const struct hawk_block_index *index, uint64_t start, uint
 		      uint32_t number, uint32_t begun)
 {
 	struct hawk_index_record *record = hawk_block_cover_record(index, start);
-	unsigned first = (unsigned)(start >> 4) & 63;
-	uint64_t left = ((end + HAWK_GRANULE_BYTES - 1) >> 4) - (start >> 4);
+	unsigned granule_log2 = hawk_block_index_granule_log2(index);
+	unsigned first = (unsigned)(start >> granule_log2) & 63;
+	uint64_t left =
+		((end + (1u << granule_log2) - 1) >> granule_log2) - (start >> granule_log2);
 
 	for (; left; record++, first = 0, begun = number + 1) {
 		unsigned here = left < 64 - first ? (unsigned)left : 64 - first;
@@ -60,18 +63,20 @@ struct hawk_error *hawk_block_cover_rest(struct hawk_block_index *index,
 					 const struct hawk_block *block, uint64_t at,
 					 uint32_t number)
 {
+	unsigned chunk_log2 = hawk_block_index_chunk_log2(index);
+	uint64_t chunk_bytes = UINT64_C(1) << chunk_log2;
 	uint64_t end = block->start + block->size;
 	uint64_t next;
 
 	for (; at < end; at = next) {
 		struct hawk_error *err;
 
-		next = (at & -HAWK_CHUNK_BYTES) + HAWK_CHUNK_BYTES;
-		if (end >= next && next - at == HAWK_CHUNK_BYTES) {
-			index->directory[at >> HAWK_CHUNK_LOG2] = HAWK_CHUNK_INSIDE;
+		next = (at & -chunk_bytes) + chunk_bytes;
+		if (end >= next && next - at == chunk_bytes) {
+			index->directory[at >> chunk_log2] = HAWK_CHUNK_INSIDE;
 			continue;
 		}
-		err = hawk_block_cover_chunk(index, at >> HAWK_CHUNK_LOG2);
+		err = hawk_block_cover_chunk(index, at >> chunk_log2);
 		if (err)
 			return err;
 		hawk_block_cover(index, at, least(end, next), number, number + 1);
@@ -83,16 +88,15 @@ void hawk_block_cover_start(const struct hawk_block_index *index, const struct h
 			    uint64_t end, uint32_t number)
 {
 	uint32_t chunk = hawk_block_index_chunk(index, block->start);
+	uint64_t granule = block->start >> hawk_block_index_granule_log2(index);
 	uint64_t behind = block->start + (block->size ? block->size : 1);
 
-	index->granules[number] =
-		chunk << HAWK_CHUNK_GRANULES_LOG2 |
-		(uint32_t)(block->start >> 4 & ((1u << HAWK_CHUNK_GRANULES_LOG2) - 1));
+	index->granules[number] = chunk << HAWK_CHUNK_GRANULES_LOG2 |
+				  (uint32_t)(granule & ((1u << HAWK_CHUNK_GRANULES_LOG2) - 1));
 	index->sizes[number] = block->size < UINT32_MAX ? (uint32_t)block->size : UINT32_MAX;
 	index->traces[number] = block->trace;
 	if (index->heads)
 		index->heads[number] = hawk_block_cover_head(block);
 	hawk_block_cover(index, block->start, least(behind, end), number, number);
-	hawk_block_cover_record(index, block->start)->starts |= UINT64_C(1)
-								<< (block->start >> 4 & 63);
+	hawk_block_cover_record(index, block->start)->starts |= UINT64_C(1) << (granule & 63);
 }

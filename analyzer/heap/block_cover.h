@@ -10,9 +10,8 @@
 
 enum { HAWK_CHUNK_RECORDS_BYTES = sizeof(struct hawk_index_record) << HAWK_CHUNK_RECORDS_LOG2 };
 
-static const uint64_t HAWK_CHUNK_BYTES = UINT64_C(1) << HAWK_CHUNK_LOG2;
 /** Blocks end at or below it. */
-static const uint64_t HAWK_INDEXED_END = UINT64_C(1) << (HAWK_DIRECTORY_LOG2 + HAWK_CHUNK_LOG2);
+static const uint64_t HAWK_INDEXED_END = UINT64_C(1) << HAWK_ADDRESS_BITS;
 
 /** The record of an address in a chunk that has a number. */
 static inline struct hawk_index_record *

@@ -5,7 +5,7 @@
  */
 #include "block_cover.h"
 #include "block_parts.h"
-#include "sealed/block_run.h"
+#include "block_run.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -33,7 +33,8 @@ struct hawk_error *hawk_block_index_init(struct hawk_block_index *index, uint64_
 		err = hawk_area_create(&index->traces_area, 4 * blocks);
 	if (!err)
 		err = hawk_area_create_sparse(&index->directory_area,
-					      sizeof(uint16_t) << HAWK_DIRECTORY_LOG2);
+					      sizeof(uint16_t)
+						      << (HAWK_ADDRESS_BITS - HAWK_CHUNK_LOG2 + 1));
 	if (!err)
 		err = hawk_area_create(&index->records_area, records);
 	if (!err)
@@ -118,11 +119,13 @@ static struct hawk_error *make_room(struct hawk_block_index *index, size_t count
 struct hawk_error *hawk_block_index_add_one(struct hawk_block_index *index,
 					    const struct hawk_block *block)
 {
-	uint64_t chunk = block->start >> HAWK_CHUNK_LOG2;
-	uint64_t chunk_end = (chunk + 1) << HAWK_CHUNK_LOG2;
+	unsigned chunk_log2 = hawk_block_index_chunk_log2(index);
+	uint64_t chunk = block->start >> chunk_log2;
+	uint64_t chunk_end = (chunk + 1) << chunk_log2;
 	struct hawk_error *err;
 
-	assert(block->start >= index->end && !(block->start % HAWK_GRANULE_BYTES));
+	assert(block->start >= index->end);
+	assert(!(block->start & ((1u << hawk_block_index_granule_log2(index)) - 1)));
 	if (block->start >= HAWK_INDEXED_END || block->size > HAWK_INDEXED_END - block->start)
 		return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
 					 "there are blocks above 47 bits of address");
@@ -132,7 +135,7 @@ struct hawk_error *hawk_block_index_add_one(struct hawk_block_index *index,
 	err = make_room(index, 1);
 	if (!err)
 		err = hawk_block_cover_chunk(index, chunk);
-	if (!err && block->size >= HAWK_CHUNK_BYTES)
+	if (!err && block->size >> chunk_log2)
 		err = add_large(index, block);
 	if (err)
 		return err;
@@ -143,7 +146,7 @@ struct hawk_error *hawk_block_index_add_one(struct hawk_block_index *index,
 	index->end = block->start + block->size;
 	if (!index->count)
 		index->first_chunk = chunk;
-	index->chunk_span = (index->end >> HAWK_CHUNK_LOG2) - index->first_chunk + 1;
+	index->chunk_span = (index->end >> chunk_log2) - index->first_chunk + 1;
 	index->count++;
 	return NULL;
 }
@@ -158,18 +161,19 @@ static size_t add_usual(struct hawk_block_index *index, const struct hawk_block 
 
 	if (!number || number == HAWK_CHUNK_INSIDE || !index->count)
 		return 0;
-	taken = hawk_block_run_take(index, blocks, count, UINT64_MAX, index->count, marks);
+	taken = hawk_block_run_take(index, blocks, count, index->count, marks);
 	if (!taken)
 		return 0;
 	index->count += (uint32_t)taken;
 	index->end = blocks[taken - 1].start + blocks[taken - 1].size;
-	index->chunk_span = ((index->end >> HAWK_CHUNK_LOG2) - index->first_chunk) + 1;
+	index->chunk_span =
+		(index->end >> hawk_block_index_chunk_log2(index)) - index->first_chunk + 1;
 	return taken;
 }
 
-struct hawk_error *hawk_block_index_add(void *index, const struct hawk_block *blocks, size_t count)
+struct hawk_error *hawk_block_index_add(struct hawk_block_index *to,
+					const struct hawk_block *blocks, size_t count)
 {
-	struct hawk_block_index *to = index;
 	/* With those that are held back. */
 	size_t more = count + HAWK_BLOCK_DEPTH_MAX + 1;
 	bool room = to->count < HAWK_BLOCKS_MAX && more <= HAWK_BLOCKS_MAX - to->count;

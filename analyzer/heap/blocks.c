@@ -5,7 +5,14 @@
  */
 #include "hawk/heap/heap.h"
 
+#include "sealed/scan.h"
+
 enum { HEADERS_AHEAD = 32 };
+
+static bool has_header(const struct hawk_heap *heap, uint32_t block)
+{
+	return hawk_heap_knows_of(heap, heap->index.traces[block]) & HAWK_HEAP_HEADERS;
+}
 
 /** The first word of the header of block `whole`, which stands for a block; 0 if it cannot be read.
  * `near`: NULL, or of the heap's target. */
@@ -17,7 +24,7 @@ static uint64_t word_of(const struct hawk_heap *heap, struct hawk_near *near, ui
 
 	if (heap->index.heads)
 		return (uint64_t)heap->index.heads[whole] << 48;
-	if (!heap->source->has_headers || start < HAWK_HEADER_BYTES)
+	if (!has_header(heap, whole) || start < HAWK_HEADER_BYTES)
 		return 0;
 	start -= HAWK_HEADER_BYTES;
 	got = near ? hawk_near_read(near, start, &word, sizeof(word))
@@ -39,12 +46,12 @@ static bool take_block(const struct hawk_heap *heap, struct hawk_near *near, uin
 		.birth = hawk_header_birth(word),
 		.offset_code = (uint8_t)hawk_header_offset_code(word),
 	};
-	return !heap->source->has_headers || word != 0;
+	return word != 0 || !has_header(heap, whole);
 }
 
 static void prefetch_next(const struct hawk_heap *heap, struct hawk_near *near, uint32_t block)
 {
-	if (!heap->index.heads && heap->source->has_headers &&
+	if (!heap->index.heads && heap->knows & HAWK_HEAP_HEADERS &&
 	    heap->index.count - block > HEADERS_AHEAD)
 		hawk_near_prefetch(near, hawk_block_start(&heap->index, block + HEADERS_AHEAD) -
 						 HAWK_HEADER_BYTES);
@@ -68,4 +75,51 @@ bool hawk_heap_next_block(const struct hawk_heap *heap, struct hawk_near *near, 
 {
 	prefetch_next(heap, near, block);
 	return take_block(heap, near, block, ret);
+}
+
+/* In front of the next block? */
+static bool is_header(const struct hawk_heap *heap, uint64_t address, struct hawk_block *ret)
+{
+	uint32_t block = hawk_block_index_first(&heap->index, address + 1);
+	struct hawk_block next;
+
+	if (block == heap->index.count || !has_header(heap, block) ||
+	    !hawk_heap_block(heap, block, &next) || next.start <= address ||
+	    next.start - address > hawk_scan_offset_bytes(heap->target, &next))
+		return false;
+	*ret = next;
+	return true;
+}
+
+/* Where a block may have died that `address` was in: behind all live ones below. */
+static uint64_t dead_from(const struct hawk_heap *heap, uint64_t address)
+{
+	const struct hawk_mapping *mapping = hawk_target_mapping_at(heap->target, address);
+	uint32_t block = hawk_block_index_first(&heap->index, address);
+	uint64_t start = mapping ? mapping->start : address;
+	uint64_t end = 0;
+
+	if (block)
+		end = hawk_block_start(&heap->index, block - 1) +
+		      hawk_block_size(&heap->index, block - 1);
+	return end > start ? end : start;
+}
+
+enum hawk_block_state hawk_heap_at(const struct hawk_heap *heap, uint64_t address,
+				   struct hawk_block *ret)
+{
+	bool interior;
+	uint32_t block = heap->index.count ? hawk_block_index_find(&heap->index, address, &interior)
+					   : HAWK_BLOCK_NOWHERE;
+
+	/* The header of a block that was carved out of another one lies in that; of two blocks
+	 * without a gap the first may be empty: its pointer is the next one's header. */
+	if ((block == HAWK_BLOCK_NOWHERE || interior) && is_header(heap, address, ret))
+		return HAWK_BLOCK_HEADER;
+	if (block != HAWK_BLOCK_NOWHERE) {
+		hawk_heap_block(heap, block, ret);
+		return HAWK_BLOCK_LIVE;
+	}
+	return hawk_sealed_dead_at(heap, dead_from(heap, address), address, ret) ? HAWK_BLOCK_DEAD
+										 : HAWK_BLOCK_NONE;
 }

@@ -5,7 +5,8 @@
  */
 #include "hawk/base/cleanup.h"
 #include "counted.h"
-#include "outside.h"
+#include "heaps.h"
+#include "join.h"
 #include "hawk/heap/lost.h"
 #include "hawk/base/parallel.h"
 #include "hawk/base/quantity.h"
@@ -27,25 +28,22 @@ struct tally {
 /** Of one walk. */
 struct tallies {
 	uint32_t trace_count;
-	/** By trace id, one for each part of the walk; the last one is for ids that are not in the
-	 * table. */
-	struct tally *parts[HAWK_HEAP_PARTS_MAX];
-	unsigned threads;
+	/** By number of trace or class; the last one is for traces that are not in the table. */
+	struct tally *items;
 	struct hawk_block_index *index;
 	char *refusal; /**< why there are no more blocks in the index; NULL = all are */
-	/** Numbers among `parts` of the latest blocks of each depth that may be carved up. */
+	/** Numbers among `items` of the latest blocks of each depth that may be carved up. */
 	uint32_t latest[HAWK_BLOCK_DEPTH_MAX + 1];
 	uint64_t sample_mean;
-	struct hawk_sample_tally *samples; /**< as a part; NULL without a mean */
-	struct hawk_heap_outside outside;
+	struct hawk_sample_tally *samples; /**< as `items`; NULL without a mean */
+	uint64_t carved_objects, carved_bytes;
 };
 
 /* Counts a block, whatever was carved out of it. Returns the tally's number. */
-static inline uint32_t add_block(const struct tallies *tallies, struct tally *part,
-				 const struct hawk_block *block)
+static inline uint32_t add_block(const struct tallies *tallies, const struct hawk_block *block)
 {
 	uint32_t number = block->trace < tallies->trace_count ? block->trace : tallies->trace_count;
-	struct tally *tally = &part[number];
+	struct tally *tally = &tallies->items[number];
 
 	if (!tally->objects || block->birth < tally->oldest)
 		tally->oldest = block->birth;
@@ -54,14 +52,6 @@ static inline uint32_t add_block(const struct tallies *tallies, struct tally *pa
 	tally->objects++;
 	tally->bytes += block->size;
 	return number;
-}
-
-/* Sums of floating point, which depend on the order. */
-static void add_samples(struct tallies *tallies, const struct hawk_block *blocks, size_t count)
-{
-	if (tallies->samples)
-		hawk_site_samples_add_blocks(blocks, count, tallies->sample_mean,
-					     tallies->trace_count, tallies->samples);
 }
 
 /* Blocks that cannot be numbered are counted all the same. */
@@ -74,50 +64,27 @@ static struct hawk_error *refuse(struct tallies *tallies, struct hawk_error *err
 	return tallies->refusal ? NULL : &hawk_enomem;
 }
 
-static struct hawk_error *take_blocks(void *context, const struct hawk_block *blocks, size_t count)
+static struct hawk_error *take_blocks(struct tallies *tallies, const struct hawk_block *blocks,
+				      size_t count)
 {
-	struct tallies *tallies = context;
-	struct hawk_error *err = hawk_heap_outside_take(&tallies->outside, blocks, count);
-
-	if (err)
-		return err;
 	for (size_t i = 0; i < count; i++) {
 		const struct hawk_block *block = &blocks[i];
 
-		tallies->latest[block->depth] = add_block(tallies, tallies->parts[0], block);
-		if (block->depth) /* what was carved out of a block is no longer its own */
-			tallies->parts[0][tallies->latest[block->depth - 1]].bytes -=
-				block->size + HAWK_HEADER_BYTES;
+		tallies->latest[block->depth] = add_block(tallies, block);
+		if (!block->depth)
+			continue;
+		/* What was carved out of a block is no longer its own. */
+		tallies->items[tallies->latest[block->depth - 1]].bytes -=
+			block->size + HAWK_HEADER_BYTES;
+		tallies->carved_objects++;
+		tallies->carved_bytes += block->size + HAWK_HEADER_BYTES;
 	}
-	add_samples(tallies, blocks, count);
+	if (tallies->samples)
+		hawk_site_samples_add_blocks(blocks, count, tallies->sample_mean,
+					     tallies->trace_count, tallies->samples);
 	if (tallies->refusal)
 		return NULL;
 	return refuse(tallies, hawk_block_index_add(tallies->index, blocks, count));
-}
-
-static struct hawk_error *reserve_blocks(void *context, struct hawk_heap_run *run, bool *ret)
-{
-	struct tallies *tallies = context;
-	struct hawk_error *err = NULL;
-
-	*ret = !tallies->refusal;
-	if (*ret)
-		err = refuse(tallies, hawk_block_index_reserve(tallies->index, run, ret));
-	if (tallies->refusal)
-		*ret = false;
-	if (err || !*ret)
-		return err;
-	add_samples(tallies, run->blocks, run->count);
-	return hawk_heap_outside_take(&tallies->outside, run->blocks, run->count);
-}
-
-static void fill_blocks(void *context, const struct hawk_heap_run *run, unsigned part)
-{
-	struct tallies *tallies = context;
-
-	for (size_t i = 0; i < run->count; i++)
-		add_block(tallies, tallies->parts[part], &run->blocks[i]);
-	hawk_block_index_fill(tallies->index, run, part);
 }
 
 static struct hawk_error *make_tallies(const struct hawk_heap *heap, struct tallies *tallies)
@@ -126,23 +93,17 @@ static struct hawk_error *make_tallies(const struct hawk_heap *heap, struct tall
 
 	tallies->trace_count = heap->trace_count;
 	tallies->sample_mean = heap->sample_mean;
-	for (unsigned i = 0; i < tallies->threads && i < HAWK_HEAP_PARTS_MAX; i++) {
-		tallies->parts[i] = calloc(count, sizeof(*tallies->parts[i]));
-		if (!tallies->parts[i])
-			return &hawk_enomem;
-	}
+	tallies->items = calloc(count, sizeof(*tallies->items));
 	if (heap->sample_mean)
 		tallies->samples = calloc(count, sizeof(*tallies->samples));
-	return heap->sample_mean && !tallies->samples ? &hawk_enomem : NULL;
+	return tallies->items && !(heap->sample_mean && !tallies->samples) ? NULL : &hawk_enomem;
 }
 
 static void free_tallies(struct tallies *tallies)
 {
-	for (unsigned i = 0; i < HAWK_HEAP_PARTS_MAX; i++)
-		free(tallies->parts[i]);
+	free(tallies->items);
 	free(tallies->samples);
 	free(tallies->refusal);
-	free(tallies->outside.spans.items);
 }
 
 static void add_tally(struct hawk_site *site, const struct tally *tally)
@@ -162,10 +123,18 @@ static void add_tally(struct hawk_site *site, const struct tally *tally)
 
 static void add_tallies(struct hawk_heap *heap, const struct tallies *tallies)
 {
-	for (unsigned i = 0; i < HAWK_HEAP_PARTS_MAX && tallies->parts[i]; i++) {
-		for (uint32_t id = 0; id < heap->trace_count; id++)
-			add_tally(&heap->sites[heap->site_of_trace[id]], &tallies->parts[i][id]);
-		add_tally(&heap->sites[HAWK_SITE_MAP_LOST], &tallies->parts[i][heap->trace_count]);
+	for (uint32_t id = 0; id < heap->trace_count; id++)
+		add_tally(&heap->sites[heap->site_of_trace[id]], &tallies->items[id]);
+	add_tally(&heap->sites[HAWK_SITE_MAP_LOST], &tallies->items[heap->trace_count]);
+}
+
+static void add_sums(struct hawk_heap *heap, const struct tallies *tallies)
+{
+	heap->sums.carved_objects = tallies->carved_objects;
+	heap->sums.carved_bytes = tallies->carved_bytes;
+	for (uint32_t id = 0; id <= heap->trace_count; id++) {
+		heap->sums.blocks += tallies->items[id].objects;
+		heap->sums.bytes += tallies->items[id].bytes;
 	}
 }
 
@@ -220,7 +189,7 @@ uint64_t hawk_heap_unaccounted(const struct hawk_heap *heap)
 bool hawk_heap_is_whole(const struct hawk_heap *heap)
 {
 	return counters_are_known(heap) && !blocks_not_found(heap) && !heap->dropped_objects &&
-	       !heap->sums.implausible;
+	       !heap->damages.counts[HAWK_DAMAGE_HEADER];
 }
 
 /* So many, and such a share of those that were found, are not what a program overwrites. */
@@ -232,8 +201,8 @@ static void report_unaccounted(struct hawk_heap *heap, struct hawk_findings *fin
 {
 	uint64_t unaccounted = hawk_heap_unaccounted(heap);
 
-	heap->regions.blocks_missing =
-		heap->dropped_objects || unaccounted || heap->sums.implausible;
+	if (heap->dropped_objects || unaccounted || heap->damages.counts[HAWK_DAMAGE_HEADER])
+		hawk_heap_distrust(heap);
 	if (!unaccounted || hawk_findings_partial(findings))
 		return;
 	if (unaccounted >= UNACCOUNTED_MANY &&
@@ -253,8 +222,9 @@ static void report_unaccounted(struct hawk_heap *heap, struct hawk_findings *fin
 		unaccounted == 1 ? "has" : "have");
 }
 
-struct hawk_error *hawk_heap_doubt_empty(const struct hawk_findings *findings,
-					 struct hawk_heap *heap)
+/* Makes a heap without blocks unknown if memory is missing in which blocks may lie, and no counters
+ * prove that there are none. */
+static struct hawk_error *doubt_empty(const struct hawk_findings *findings, struct hawk_heap *heap)
 {
 	bool counted = counters_are_known(heap) && !heap->totals.too_low;
 	struct hawk_heap empty = {
@@ -267,24 +237,39 @@ struct hawk_error *hawk_heap_doubt_empty(const struct hawk_findings *findings,
 	    (counted && !hawk_heap_not_found(heap)) ||
 	    !hawk_heap_lacks_memory(heap->target, findings))
 		return NULL;
-	empty.table = take_ptr(&heap->table);
+	empty.table = take_ptr(&heap->table); /* a redacted core keeps it */
+	memcpy(empty.found, heap->found, sizeof(empty.found));
+	empty.found_count = heap->found_count;
+	heap->found_count = 0;
 	hawk_heap_deinit(heap);
 	*heap = empty;
 	return hawk_block_index_init(&heap->index, 0);
 }
 
-static struct hawk_error *walk(struct hawk_findings *findings, struct tallies *tallies,
-			       struct hawk_heap *heap)
+static struct hawk_error *take_all(struct hawk_join *join, struct tallies *tallies)
 {
-	const struct hawk_heap_sink sink = {
-		.context = tallies,
-		.take = take_blocks,
-		.reserve = reserve_blocks,
-		.fill = fill_blocks,
-	};
-	struct hawk_error *err =
-		heap->source->walk(heap, tallies->threads, &sink, findings, &heap->sums);
+	const struct hawk_block *blocks;
+	size_t count;
+	struct hawk_error *err;
 
+	do {
+		err = hawk_join_next(join, &blocks, &count);
+		if (!err)
+			err = take_blocks(tallies, blocks, count);
+	} while (!err && count);
+	return err;
+}
+
+static struct hawk_error *walk(struct tallies *tallies, struct hawk_heap *heap)
+{
+	struct hawk_join join;
+	struct hawk_error *err =
+		hawk_join_begin(heap, hawk_parallel_threads(), &heap->damages, &join);
+
+	if (err)
+		return err;
+	err = take_all(&join, tallies);
+	hawk_join_end(&join, &heap->sums);
 	if (!err && !tallies->refusal)
 		err = refuse(tallies, hawk_block_index_finish(&heap->index));
 	if (err || !tallies->refusal)
@@ -302,8 +287,27 @@ static bool headers_stay(const struct hawk_heap *heap)
 
 static struct hawk_error *account(struct hawk_heap *heap)
 {
-	return heap->source->account ? heap->source->account(heap)
-				     : hawk_accounting_make(heap, &heap->accounting);
+	const struct hawk_heap_found *found = &heap->found[0];
+
+	return found->source->account ? found->source->account(found, heap)
+				      : hawk_accounting_make(heap, &heap->accounting);
+}
+
+static bool needs_small_granules(const struct hawk_heap *heap)
+{
+	for (unsigned i = 0; i < heap->found_count; i++)
+		if (heap->found[i].small_granules)
+			return true;
+	return false;
+}
+
+static void report_clipped(const struct hawk_heap_sums *sums, struct hawk_findings *findings)
+{
+	if (sums->clipped)
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "block-clipped",
+				  "the end of %s live block%s is not in the core",
+				  hawk_quantity_count(sums->clipped).text,
+				  sums->clipped == 1 ? "" : "s");
 }
 
 static struct hawk_error *find_blocks(struct hawk_findings *findings, struct tallies *tallies,
@@ -314,18 +318,20 @@ static struct hawk_error *find_blocks(struct hawk_findings *findings, struct tal
 
 	if (!err)
 		err = hawk_block_index_init(&heap->index, bytes);
-	if (!err && heap->source->has_headers && !headers_stay(heap))
+	if (!err && needs_small_granules(heap))
+		hawk_block_index_use_small_granules(&heap->index);
+	if (!err && heap->knows & HAWK_HEAP_HEADERS && !headers_stay(heap))
 		err = hawk_block_index_keep_heads(&heap->index, bytes);
 	if (!err)
-		err = walk(findings, tallies, heap);
-	if (!err)
-		err = hawk_heap_outside_finish(&tallies->outside);
+		err = walk(tallies, heap);
 	if (err)
 		return err;
-	if (tallies->outside.spans.count) {
-		heap->regions.outside = tallies->outside.spans;
-		tallies->outside.spans = (struct hawk_spans){0};
-	}
+	add_sums(heap, tallies);
+	hawk_damages_report(&heap->damages, findings);
+	report_clipped(&heap->sums, findings);
+	err = hawk_heap_add_heaps(heap);
+	if (err)
+		return err;
 	report_unaccounted(heap, findings);
 	return account(heap);
 }
@@ -348,11 +354,7 @@ static struct hawk_error *make_sites(struct hawk_findings *findings, const struc
 
 static struct hawk_error *load_blocks(struct hawk_findings *findings, struct hawk_heap *heap)
 {
-	struct tallies tallies = {
-		.threads = hawk_parallel_threads(),
-		.index = &heap->index,
-		.outside = {.source = heap->source, .target = heap->target},
-	};
+	struct tallies tallies = {.index = &heap->index};
 	struct hawk_error *err = find_blocks(findings, &tallies, heap);
 
 	if (!err)
@@ -377,183 +379,203 @@ static struct hawk_error *load_sites(struct hawk_findings *findings, struct hawk
 	return NULL;
 }
 
-/* In the order in which they are asked; the first that finds a heap is taken. */
-static const struct hawk_heap_source *const sources[] = {&hawk_heap_snapshot, &hawk_heap_sealed};
+/* Blocks with stacks come first. */
+static const struct hawk_heap_source *const core_sources[] = {&hawk_heap_sealed};
+static const struct hawk_heap_source *const snapshot_sources[] = {&hawk_heap_snapshot};
+
+static void report_discarded(const struct hawk_table_header *header, struct hawk_findings *findings)
+{
+	static const char outcome[] = "blocks that lay there still count as live and look lost, so "
+				      "nothing is called lost";
+	unsigned long long times = header->discarded_heaps;
+
+	if (times == 1)
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "heaps-discarded",
+				  "an arena of the allocator was reset or destroyed: until its "
+				  "memory is used again, %s",
+				  outcome);
+	else if (times)
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "heaps-discarded",
+				  "arenas of the allocator were reset or destroyed %llu times: "
+				  "until their memory is used again, %s",
+				  times, outcome);
+}
+
+/* What only the tracer's table says. */
+static void use_table(struct hawk_heap *heap, struct hawk_table *table,
+		      struct hawk_findings *findings)
+{
+	const struct hawk_table_header *header = hawk_table_header(table);
+
+	heap->table = table;
+	heap->totals = hawk_table_totals(table);
+	heap->dropped_objects = header->dropped_objects;
+	heap->dropped_bytes = header->dropped_bytes;
+	heap->discarded_heaps = header->discarded_heaps;
+	heap->sample_mean = hawk_table_sample_mean(table);
+	heap->life = hawk_life_find(header, &hawk_target_process(heap->target)->end);
+	report_discarded(header, findings);
+}
+
+/* Asks for the classes behind number `first` that are no traces. */
+static struct hawk_error *make_classes(const struct hawk_heap_found *found, uint32_t first,
+				       struct hawk_heap *heap)
+{
+	size_t count = heap->trace_count - heap->class_first;
+	void *moved = reallocarray(heap->classes, count + 1, sizeof(*heap->classes));
+
+	if (!moved)
+		return &hawk_enomem;
+	heap->classes = moved;
+	for (uint32_t i = first; i < heap->trace_count; i++) {
+		struct hawk_class class = {0};
+
+		if (i < heap->class_first)
+			continue;
+		if (i > first && found->source->class)
+			found->source->class(found, i - first, &class);
+		heap->classes[i - heap->class_first] = class;
+	}
+	return NULL;
+}
+
+/* Gives what was found numbers of its own; of a snapshot they are those of the heap that was saved.
+ */
+static struct hawk_error *add_origins(struct hawk_heap_found *found, struct hawk_heap *heap)
+{
+	uint32_t first = heap->trace_count;
+	struct hawk_heap_origin own = {.name = found->source->name, .knows = found->knows};
+	const struct hawk_heap_origin *origins = found->origin_count ? found->origins : &own;
+	unsigned count = found->origin_count ? found->origin_count : 1;
+
+	if (!found->class_count) /* number 0 is always there */
+		found->class_count = 1;
+	if (found->class_count > UINT32_MAX - 1 - first)
+		return hawk_error_create(HAWK_ERROR_UNSUPPORTED, "there are too many classes");
+	own.end = heap->trace_count = first + found->class_count;
+	for (unsigned i = 0; i < count; i++)
+		heap->origins[heap->origin_count++] = origins[i];
+	if (origins[0].knows & HAWK_HEAP_STACKS) {
+		assert(!first);
+		heap->class_first = origins[0].end;
+	}
+	return make_classes(found, first, heap);
+}
+
+static struct hawk_error *add_found(struct hawk_findings *findings, struct hawk_heap *heap)
+{
+	struct hawk_heap_found *found = &heap->found[heap->found_count++];
+	struct hawk_error *err = NULL;
+
+	if (found->table)
+		use_table(heap, found->table, findings);
+	heap->knows |= found->knows;
+	heap->undumped_known |= found->undumped_known;
+	for (size_t i = 0; i < found->spans.count && !err; i++) {
+		found->spans.items[i].source = (uint8_t)(heap->found_count - 1);
+		err = hawk_heap_spans_add(&heap->spans, found->spans.items[i]);
+	}
+	hawk_heap_spans_deinit(&found->spans);
+	if (!err)
+		err = hawk_heap_spans_sort(&heap->spans);
+	return err ? err : add_origins(found, heap);
+}
+
+static void forget(struct hawk_heap_found *found)
+{
+	if (found->source->forget)
+		found->source->forget(found);
+	hawk_heap_spans_deinit(&found->spans);
+}
 
 /* Whether there is a heap of the source; what is known before any block. */
 static struct hawk_error *find(const struct hawk_heap_source *source,
-			       struct hawk_findings *findings, struct hawk_heap *heap, bool *ret)
+			       struct hawk_findings *findings, struct hawk_heap *heap)
 {
-	struct hawk_error *err = source->find(source, heap, findings, ret);
+	struct hawk_heap_found *found = &heap->found[heap->found_count];
+	const struct hawk_heap_search search = {
+		.target = heap->target,
+		.findings = findings,
+		.damages = &heap->damages,
+		.claimed = &heap->spans,
+	};
+	bool is_there = false;
+	struct hawk_error *err;
 
-	if (!err && *ret)
-		heap->source = source;
+	*found = (struct hawk_heap_found){.source = source, .target = heap->target};
+	err = source->find(&search, found, &is_there);
+	if (!err && is_there)
+		return add_found(findings, heap);
+	hawk_table_close(found->table);
+	forget(found);
 	return err;
 }
 
-static struct hawk_error *find_any(struct hawk_findings *findings, struct hawk_heap *heap,
-				   bool *ret)
-{
-	struct hawk_error *err = NULL;
-
-	*ret = false;
-	for (size_t i = 0; !err && !*ret && i < sizeof(sources) / sizeof(sources[0]); i++)
-		err = find(sources[i], findings, heap, ret);
-	return err;
-}
-
-/* Of a snapshot's heap only the table may be there. */
-static void note_unknown(const struct hawk_findings *findings, struct hawk_heap *heap)
-{
-	if (!heap->knows)
-		heap->unknown = heap->table ? HAWK_HEAP_BLOCKS_MISSING
-					    : hawk_heap_unknown_why(heap->target, findings);
-}
-
-static struct hawk_error *load(bool found, struct hawk_findings *findings, struct hawk_heap *heap)
+static struct hawk_error *load(struct hawk_findings *findings, struct hawk_heap *heap)
 {
 	struct hawk_error *err;
 
-	note_unknown(findings, heap);
-	if (!found || !heap->knows)
+	if (!heap->knows) { /* of a snapshot's heap only the table may be there */
+		heap->unknown = heap->table ? HAWK_HEAP_BLOCKS_MISSING
+					    : hawk_heap_unknown_why(heap->target, findings);
 		return hawk_block_index_init(&heap->index, 0);
+	}
 	if (heap->knows & HAWK_HEAP_BLOCKS) {
 		err = load_blocks(findings, heap);
-		return err ? err : hawk_heap_doubt_empty(findings, heap);
+		return err ? err : doubt_empty(findings, heap);
 	}
-	if (heap->source->account)
+	if (heap->found[0].source->account)
 		return load_sites(findings, heap);
 	return hawk_heap_count(heap->target, findings, heap);
 }
 
-/* `heap` goes to `ret`, or away after an error. */
-static struct hawk_error *give(struct hawk_error *err, struct hawk_heap *heap,
-			       struct hawk_heap *ret)
-{
-	if (err)
-		hawk_heap_deinit(heap);
-	else
-		*ret = *heap;
-	return err;
-}
-
-struct hawk_error *hawk_heap_load_from(const struct hawk_heap_source *source,
+struct hawk_error *hawk_heap_load_from(const struct hawk_heap_source *const *sources, size_t count,
 				       struct hawk_target *target, struct hawk_findings *findings,
 				       struct hawk_heap *ret)
 {
 	struct hawk_heap heap = {.target = target};
-	bool found = false;
-	struct hawk_error *err = find(source, findings, &heap, &found);
+	struct hawk_error *err = NULL;
 
+	assert(count <= HAWK_HEAP_SOURCES_MAX);
+	for (size_t i = 0; i < count && !err; i++)
+		err = find(sources[i], findings, &heap);
 	if (!err)
-		err = load(found, findings, &heap);
-	return give(err, &heap, ret);
+		err = load(findings, &heap);
+	if (err)
+		hawk_heap_deinit(&heap);
+	else
+		*ret = heap;
+	return err;
 }
 
 struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findings *findings,
 				  struct hawk_heap *ret)
 {
-	struct hawk_heap heap = {.target = target};
-	bool found;
-	struct hawk_error *err = find_any(findings, &heap, &found);
-
-	if (!err)
-		err = load(found, findings, &heap);
-	return give(err, &heap, ret);
+	if (hawk_target_snapshot(target))
+		return hawk_heap_load_from(snapshot_sources, 1, target, findings, ret);
+	return hawk_heap_load_from(core_sources, sizeof(core_sources) / sizeof(core_sources[0]),
+				   target, findings, ret);
 }
 
-/* Of a source that cannot look at single addresses. What it finds damaged is said when its blocks
- * are walked for the answer. */
-static struct hawk_error *index_blocks(struct hawk_heap *heap)
+struct hawk_error *hawk_heap_keep(const struct hawk_heap *heap, hawk_keep_function *take,
+				  void *context)
 {
-	uint64_t bytes = hawk_target_present_bytes(heap->target);
-	const struct hawk_heap_sink sink = {
-		.context = &heap->index,
-		.take = hawk_block_index_add,
-		.reserve = hawk_block_index_reserve,
-		.fill = hawk_block_index_fill,
-	};
-	struct hawk_heap_sums sums;
-	struct hawk_error *err = hawk_block_index_init(&heap->index, bytes);
+	struct hawk_error *err = NULL;
 
-	if (err || !(heap->knows & HAWK_HEAP_BLOCKS))
-		return err;
-	if (heap->source->has_headers && !headers_stay(heap))
-		err = hawk_block_index_keep_heads(&heap->index, bytes);
-	if (!err)
-		err = heap->source->walk(heap, hawk_parallel_threads(), &sink, NULL, &sums);
-	return err ? err : hawk_block_index_finish(&heap->index);
-}
-
-struct hawk_error *hawk_heap_load_table(struct hawk_target *target, struct hawk_findings *findings,
-					struct hawk_heap *ret)
-{
-	struct hawk_heap heap = {.target = target};
-	bool found;
-	struct hawk_error *err = find_any(findings, &heap, &found);
-
-	note_unknown(findings, &heap);
-	found = found && heap.knows;
-	if (!err && found && !heap.source->at)
-		err = index_blocks(&heap);
-	if (!err && found)
-		err = hawk_site_map_make(&heap);
-	if (!err && found)
-		err = hawk_site_map_finish(&heap, false);
-	return give(err, &heap, ret);
-}
-
-struct hawk_error *hawk_heap_walk(const struct hawk_heap *heap, hawk_heap_function *take,
-				  void *context, struct hawk_findings *findings)
-{
-	const struct hawk_heap_sink sink = {.context = context, .take = take};
-	struct hawk_heap_sums sums;
-
-	return heap->source->walk(heap, 1, &sink, findings, &sums);
-}
-
-/* In front of the next block? */
-static enum hawk_block_state header_at(const struct hawk_heap *heap, uint64_t address,
-				       struct hawk_block *ret)
-{
-	uint32_t block = hawk_block_index_first(&heap->index, address + 1);
-	uint64_t bytes = HAWK_HEADER_BYTES;
-	struct hawk_block next;
-
-	if (block == heap->index.count)
-		return HAWK_BLOCK_NONE;
-	hawk_heap_block(heap, block, &next);
-	if (next.offset_code != HAWK_OFFSET_LARGE)
-		bytes = UINT64_C(16) << next.offset_code;
-	if (next.start <= address || next.start - address > bytes)
-		return HAWK_BLOCK_NONE;
-	*ret = next;
-	return HAWK_BLOCK_HEADER;
-}
-
-enum hawk_block_state hawk_heap_at(const struct hawk_heap *heap, uint64_t address,
-				   struct hawk_block *ret)
-{
-	bool interior;
-	uint32_t block;
-
-	if (heap->source->at)
-		return heap->source->at(heap, address, ret);
-	/* The header of a block that was carved out of another one lies in that. */
-	if (heap->source->has_headers && header_at(heap, address, ret) == HAWK_BLOCK_HEADER)
-		return HAWK_BLOCK_HEADER;
-	block = heap->index.count ? hawk_block_index_find(&heap->index, address, &interior)
-				  : HAWK_BLOCK_NOWHERE;
-	if (block == HAWK_BLOCK_NOWHERE)
-		return HAWK_BLOCK_NONE;
-	hawk_heap_block(heap, block, ret);
-	return HAWK_BLOCK_LIVE;
+	for (unsigned i = 0; i < heap->found_count && !err; i++)
+		if (heap->found[i].source->keep)
+			err = heap->found[i].source->keep(heap, &heap->found[i], take, context);
+	return err ? err : hawk_heap_keep_heaps(heap, take, context);
 }
 
 void hawk_heap_deinit(struct hawk_heap *heap)
 {
+	for (unsigned i = 0; i < heap->found_count; i++)
+		forget(&heap->found[i]);
 	hawk_table_close(heap->table);
-	hawk_heap_regions_deinit(&heap->regions);
+	hawk_heap_spans_deinit(&heap->spans);
+	hawk_damages_deinit(&heap->damages);
+	free(heap->classes);
 	free(heap->sites);
 	free(heap->site_of_trace);
 	free(heap->refusal);

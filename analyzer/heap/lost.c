@@ -1,31 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Counts blocks whose traces are missing from the table or unreadable.
+ * Says how many blocks have traces that are missing from the table or unreadable.
  */
 #include "hawk/heap/lost.h"
 
 #include "hawk/base/quantity.h"
-
-static bool is_lost(const struct hawk_heap *heap, uint32_t trace)
-{
-	return trace >= heap->trace_count || heap->site_of_trace[trace] == heap->lost_site;
-}
-
-void hawk_heap_lost_take(struct hawk_heap_lost *lost, const struct hawk_block *blocks, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		const struct hawk_block *block = &blocks[i];
-
-		lost->latest[block->depth] = is_lost(lost->heap, block->trace);
-		if (lost->latest[block->depth]) {
-			lost->objects++;
-			lost->bytes += block->size;
-		}
-		if (block->depth && lost->latest[block->depth - 1])
-			lost->bytes -= block->size + HAWK_HEADER_BYTES;
-	}
-}
 
 void hawk_heap_lost_report(const struct hawk_heap *heap, uint64_t objects, uint64_t bytes,
 			   struct hawk_findings *findings)

@@ -33,16 +33,20 @@ static size_t base_name(const char *path, const char **name)
 	return length;
 }
 
-uint64_t hawk_site_module_identity(const struct hawk_table_module *module)
+static uint64_t identity(const uint8_t *build_id, size_t build_id_bytes, const char *path)
 {
 	const char *name;
 	size_t length;
 
-	if (module->build_id_bytes)
-		return XXH3_64bits_withSeed(module->build_id, module->build_id_bytes,
-					    SEED_BUILD_ID);
-	length = base_name(module->path, &name);
+	if (build_id_bytes)
+		return XXH3_64bits_withSeed(build_id, build_id_bytes, SEED_BUILD_ID);
+	length = base_name(path, &name);
 	return XXH3_64bits_withSeed(name, length, SEED_BASE_NAME);
+}
+
+uint64_t hawk_site_module_identity(const struct hawk_table_module *module)
+{
+	return identity(module->build_id, module->build_id_bytes, module->path);
 }
 
 /* Small ids are taken; one hash in 2^63 is moved away. */
@@ -95,9 +99,20 @@ uint64_t hawk_site_id_with(const struct hawk_table *table, const uint64_t *ident
 	return not_special(mix_marks(table, trace, id));
 }
 
-uint64_t hawk_site_class_id(uint32_t number)
+uint64_t hawk_site_class_id(const struct hawk_class *class)
 {
-	return not_special(XXH3_64bits_withSeed(&number, sizeof(number), SEED_CLASS));
+	const struct hawk_module *module = class->module;
+	const uint64_t words[] = {
+		class->kind,
+		class->size,
+		class->offset,
+		module ? identity(module->build_id, module->build_id_bytes, module->path) : 0,
+		class->name ? XXH3_64bits(class->name, strlen(class->name)) : 0,
+	};
+
+	if (class->kind == HAWK_CLASS_UNKNOWN)
+		return HAWK_SITE_NO_STACK;
+	return not_special(XXH3_64bits_withSeed(words, sizeof(words), SEED_CLASS));
 }
 
 uint64_t hawk_site_id(const struct hawk_table *table, const struct hawk_trace *trace)

@@ -15,7 +15,7 @@ uint64_t hawk_site_module_identity(const struct hawk_table_module *module);
 uint64_t hawk_site_id_with(const struct hawk_table *table, const uint64_t *identities,
 			   const struct hawk_trace *trace);
 
-/** The id of a site that is a class of a source without stacks. */
-uint64_t hawk_site_class_id(uint32_t number);
+/** Returns the id of the site that a class is: a hash of its identity. */
+uint64_t hawk_site_class_id(const struct hawk_class *class);
 
 #endif

@@ -108,13 +108,13 @@ static struct hawk_error *intern_special(struct site_map *map)
 	return err;
 }
 
-/* Without stacks: blocks of one class are a site, whose id is the same in every heap. */
+/* Blocks of one class are a site, whose id is the same in every heap. */
 static struct hawk_error *intern_classes(const struct hawk_heap *heap, struct site_map *map)
 {
 	struct hawk_error *err = NULL;
 
-	for (uint32_t id = 0; !err && id < heap->trace_count; id++)
-		err = intern(map, id ? hawk_site_class_id(id) : HAWK_SITE_NO_STACK, id,
+	for (uint32_t id = heap->class_first; !err && id < heap->trace_count; id++)
+		err = intern(map, hawk_site_class_id(&heap->classes[id - heap->class_first]), id,
 			     &heap->site_of_trace[id]);
 	return err;
 }
@@ -126,7 +126,7 @@ static struct hawk_error *intern_traces(const struct hawk_heap *heap, struct sit
 	CLEANUP(free_ptr) uint64_t *identities = NULL;
 	struct hawk_error *err = trace ? make_identities(heap->table, &identities) : &hawk_enomem;
 
-	for (uint32_t id = 0; !err && id < heap->trace_count; id++) {
+	for (uint32_t id = 0; !err && id < heap->class_first; id++) {
 		uint32_t site = id ? HAWK_SITE_MAP_LOST : HAWK_SITE_MAP_NO_STACK;
 
 		if (id == HAWK_TRACE_ID_NOT_SAMPLED && heap->sample_mean)
@@ -153,12 +153,12 @@ struct hawk_error *hawk_site_map_make(struct hawk_heap *heap)
 	if (!heap->site_of_trace)
 		return &hawk_enomem;
 	err = intern_special(&map);
-	if (!err && !(heap->knows & HAWK_HEAP_STACKS))
-		err = intern_classes(heap, &map);
-	else if (!err)
+	if (!err && heap->knows & HAWK_HEAP_STACKS)
 		err = hawk_table_counters(heap->table, &counters);
 	if (!err && heap->knows & HAWK_HEAP_STACKS)
 		err = intern_traces(heap, &map, counters);
+	if (!err)
+		err = intern_classes(heap, &map);
 	if (err)
 		return err;
 	heap->site_count = map.count;
@@ -220,11 +220,4 @@ const struct hawk_site *hawk_heap_site(const struct hawk_heap *heap, uint32_t tr
 	uint32_t index = trace < heap->trace_count ? heap->site_of_trace[trace] : heap->lost_site;
 
 	return index < heap->site_count ? &heap->sites[index] : NULL;
-}
-
-const char *hawk_heap_class_name(const struct hawk_heap *heap, uint32_t trace)
-{
-	if (heap->knows & HAWK_HEAP_STACKS || !trace || trace >= heap->trace_count)
-		return NULL;
-	return heap->source->class_name(heap, trace);
 }

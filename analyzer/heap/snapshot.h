@@ -14,7 +14,18 @@ struct hawk_heap_record {
 	unsigned knows;  /**< enum hawk_heap_knows; 0 = there is no heap */
 	uint64_t blocks; /**< in HAWK_SNAPSHOT_BLOCKS */
 	struct hawk_heap_sums sums;
+	uint64_t overlapping, implausible; /**< of `damages`, also from older writers */
 	struct hawk_accounting accounting;
+	/* None of the following is in snapshots of older writers. */
+	struct hawk_heap_origin origins[HAWK_HEAP_SOURCES_MAX];
+	unsigned origin_count;
+	bool small_granules;
+	bool undumped_known;
+	struct hawk_heap_spans spans;
+	struct hawk_damages damages;
+	struct hawk_class *classes; /**< behind the traces */
+	uint32_t class_first, class_end;
+	char *names; /**< of origins and classes */
 	/* Without HAWK_HEAP_BLOCKS. */
 	struct hawk_site *sites;
 	size_t site_count;
@@ -23,12 +34,20 @@ struct hawk_heap_record {
 	uint32_t lost_site;
 };
 
+/** `target` is what classes have their modules of. */
 struct hawk_error *hawk_heap_record_save(const struct hawk_heap_record *record,
+					 const struct hawk_target *target,
 					 struct hawk_snapshot_writer *writer);
-struct hawk_error *hawk_heap_record_read(const struct hawk_snapshot *snapshot,
+struct hawk_error *hawk_heap_record_read(const struct hawk_target *target,
 					 struct hawk_heap_record *ret);
 
 /** Of a record that was read; accepts zeros. */
 void hawk_heap_record_deinit(struct hawk_heap_record *record);
+
+/* snapshot_parts.c: the end of the record. */
+void hawk_heap_parts_put(const struct hawk_heap_record *record, const struct hawk_target *target,
+			 struct hawk_column *to);
+struct hawk_error *hawk_heap_parts_get(struct hawk_cursor *from, const struct hawk_target *target,
+				       struct hawk_heap_record *record);
 
 #endif

@@ -19,8 +19,8 @@ static const size_t numbers[] = {
 	SUM(bytes),
 	SUM(carved_objects),
 	SUM(carved_bytes),
-	SUM(overlapping),
-	SUM(implausible),
+	offsetof(struct hawk_heap_record, overlapping),
+	offsetof(struct hawk_heap_record, implausible),
 	SUM(clipped),
 	SUM(header_bytes),
 	SUM(heap_bytes),
@@ -95,6 +95,7 @@ static void put_sites(struct hawk_column *to, const struct hawk_heap_record *rec
 }
 
 struct hawk_error *hawk_heap_record_save(const struct hawk_heap_record *record,
+					 const struct hawk_target *target,
 					 struct hawk_snapshot_writer *writer)
 {
 	CLEANUP(column) struct hawk_column to = {0};
@@ -106,6 +107,7 @@ struct hawk_error *hawk_heap_record_save(const struct hawk_heap_record *record,
 	put_numbers(&to, record, numbers, NUMBERS);
 	if (!(record->knows & HAWK_HEAP_BLOCKS))
 		put_sites(&to, record);
+	hawk_heap_parts_put(record, target, &to);
 	piece.column = to;
 	return hawk_snapshot_put(writer, HAWK_SNAPSHOT_HEAP, &piece);
 }
@@ -143,8 +145,10 @@ static struct hawk_error *get_sites(struct hawk_cursor *from, struct hawk_heap_r
 	return NULL;
 }
 
-static struct hawk_error *read_contents(struct hawk_cursor *from, struct hawk_heap_record *ret)
+static struct hawk_error *read_contents(struct hawk_cursor *from, const struct hawk_target *target,
+					struct hawk_heap_record *ret)
 {
+	struct hawk_error *err = NULL;
 	size_t count;
 
 	ret->knows = (unsigned)hawk_column_get_below(from, UINT32_MAX) & ~HAWK_HEAP_CONTENTS;
@@ -153,18 +157,21 @@ static struct hawk_error *read_contents(struct hawk_cursor *from, struct hawk_he
 	get_numbers(from, ret, numbers, count < NUMBERS ? count : NUMBERS);
 	for (size_t i = NUMBERS; i < count; i++)
 		(void)hawk_column_get(from);
-	return ret->knows & HAWK_HEAP_BLOCKS ? NULL : get_sites(from, ret);
+	if (!(ret->knows & HAWK_HEAP_BLOCKS))
+		err = get_sites(from, ret);
+	return err ? err : hawk_heap_parts_get(from, target, ret);
 }
 
-struct hawk_error *hawk_heap_record_read(const struct hawk_snapshot *snapshot,
+struct hawk_error *hawk_heap_record_read(const struct hawk_target *target,
 					 struct hawk_heap_record *ret)
 {
 	CLEANUP(contents) struct hawk_snapshot_contents contents = {0};
 	struct hawk_heap_record record = {0};
-	struct hawk_error *err = hawk_snapshot_read(snapshot, HAWK_SNAPSHOT_HEAP, 0, &contents);
+	struct hawk_error *err =
+		hawk_snapshot_read(hawk_target_snapshot(target), HAWK_SNAPSHOT_HEAP, 0, &contents);
 
 	if (!err)
-		err = read_contents(&contents.cursor, &record);
+		err = read_contents(&contents.cursor, target, &record);
 	if (!err && contents.cursor.failed)
 		err = hawk_snapshot_nonsense(HAWK_SNAPSHOT_HEAP);
 	if (err)
@@ -178,5 +185,9 @@ void hawk_heap_record_deinit(struct hawk_heap_record *record)
 {
 	free(record->sites);
 	free(record->site_of_trace);
+	hawk_heap_spans_deinit(&record->spans);
+	hawk_damages_deinit(&record->damages);
+	free(record->classes);
+	free(record->names);
 	*record = (struct hawk_heap_record){0};
 }

@@ -27,7 +27,7 @@ struct saver {
 
 static uint64_t chunk_of(const struct hawk_block_index *index, uint32_t block)
 {
-	return hawk_block_start(index, block) >> HAWK_CHUNK_LOG2;
+	return hawk_block_start(index, block) >> hawk_block_index_chunk_log2(index);
 }
 
 /* How many blocks each is carved out of. */
@@ -111,15 +111,16 @@ static struct hawk_error *read_blocks(const struct saver *saver, const struct fr
 }
 
 /* From the end of the block before, in granules: nearly always the room of a header. */
-static void put_starts(struct hawk_column *to, const struct hawk_block *blocks, size_t count)
+static void put_starts(struct hawk_column *to, unsigned granule_log2,
+		       const struct hawk_block *blocks, size_t count)
 {
 	uint64_t end = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		uint64_t granule = blocks[i].start / HAWK_GRANULE_BYTES;
+		uint64_t granule = blocks[i].start >> granule_log2;
 
 		hawk_column_put_signed(to, (int64_t)(granule - end));
-		end = granule + (blocks[i].size + HAWK_GRANULE_BYTES - 1) / HAWK_GRANULE_BYTES;
+		end = granule + ((blocks[i].size + (1u << granule_log2) - 1) >> granule_log2);
 	}
 }
 
@@ -152,7 +153,8 @@ static struct hawk_error *fill(void *context, size_t number, struct hawk_snapsho
 		return err;
 	piece->first = saver->frames[number].first;
 	piece->items = count;
-	put_starts(&piece->column, blocks, count);
+	put_starts(&piece->column, hawk_block_index_granule_log2(&saver->heap->index), blocks,
+		   count);
 	for (size_t i = 0; i < count; i++)
 		hawk_column_put(&piece->column, blocks[i].size);
 	for (size_t i = 0; i < count; i++)
@@ -184,6 +186,16 @@ struct hawk_error *hawk_heap_save(const struct hawk_heap *heap, struct hawk_snap
 	struct hawk_heap_record record = {
 		.knows = heap->knows & ~HAWK_HEAP_CONTENTS,
 		.sums = heap->sums,
+		.overlapping = heap->damages.counts[HAWK_DAMAGE_OVERLAP],
+		.implausible = heap->damages.counts[HAWK_DAMAGE_HEADER],
+		.origin_count = heap->origin_count,
+		.small_granules = heap->index.finer,
+		.undumped_known = heap->undumped_known,
+		.spans = heap->spans,
+		.damages = heap->damages,
+		.classes = heap->classes,
+		.class_first = heap->class_first,
+		.class_end = heap->trace_count,
 		.accounting = heap->accounting,
 		.sites = heap->sites,
 		.site_count = heap->site_count,
@@ -193,12 +205,13 @@ struct hawk_error *hawk_heap_save(const struct hawk_heap *heap, struct hawk_snap
 	};
 	struct hawk_error *err;
 
+	memcpy(record.origins, heap->origins, sizeof(record.origins));
 	if (!heap->knows)
 		record.lost_site = UINT32_MAX;
 	if (writer->flags & HAWK_SNAPSHOT_SITES_ONLY)
 		record.knows &= ~HAWK_HEAP_BLOCKS;
 	if (record.knows & HAWK_HEAP_BLOCKS)
 		record.blocks = hawk_block_index_block_count(&heap->index);
-	err = hawk_heap_record_save(&record, writer);
+	err = hawk_heap_record_save(&record, heap->target, writer);
 	return err || !(record.knows & HAWK_HEAP_BLOCKS) ? err : save_blocks(heap, writer);
 }

@@ -11,11 +11,9 @@
 
 #include "hawk/base/cleanup.h"
 #include "hawk/base/parallel.h"
-#include "hawk/base/progress.h"
-#include "sealed/sweep.h"
 
 enum {
-	BATCH_MAX = HAWK_HEAP_PARTS_MAX,
+	BATCH_MAX = 8,
 	ADDRESS_BITS = 48,
 };
 
@@ -37,21 +35,15 @@ struct order {
 	unsigned next_depth; /**< of the next block, at most */
 };
 
-/** Runs that wait to be filled. */
-struct runs {
-	struct hawk_heap_run *items;
-	size_t count;
-	size_t capacity;
-};
-
+/** One walk. */
 struct walker {
 	const struct hawk_snapshot *snapshot;
-	const struct hawk_heap_sink *sink;
+	unsigned granule_log2;
 	unsigned threads;
-	size_t batch; /**< number of the first frame of the batch */
+	size_t batch;          /**< number of the first frame of the batch */
+	unsigned frames, next; /**< of the batch; the one that comes next */
 	struct decoded decoded[BATCH_MAX];
 	struct order order;
-	struct runs runs;
 };
 
 static void get_starts(struct hawk_cursor *from, struct hawk_block *blocks, size_t count)
@@ -63,17 +55,17 @@ static void get_starts(struct hawk_cursor *from, struct hawk_block *blocks, size
 }
 
 /* Starts were counted from the end of the block before. */
-static bool place_blocks(struct hawk_block *blocks, size_t count)
+static bool place_blocks(struct hawk_block *blocks, size_t count, unsigned granule_log2)
 {
 	uint64_t end = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		uint64_t granule = end + blocks[i].start;
 
-		if (granule >= UINT64_C(1) << (ADDRESS_BITS - 4))
+		if (granule >> (ADDRESS_BITS - granule_log2))
 			return false;
-		blocks[i].start = granule * HAWK_GRANULE_BYTES;
-		end = granule + (blocks[i].size + HAWK_GRANULE_BYTES - 1) / HAWK_GRANULE_BYTES;
+		blocks[i].start = granule << granule_log2;
+		end = granule + ((blocks[i].size + (1u << granule_log2) - 1) >> granule_log2);
 	}
 	return true;
 }
@@ -96,7 +88,8 @@ static void get_bytes(struct hawk_cursor *from, struct decoded *decoded)
 	}
 }
 
-static struct hawk_error *decode(struct hawk_snapshot_contents *contents, struct decoded *ret)
+static struct hawk_error *decode(struct hawk_snapshot_contents *contents, unsigned granule_log2,
+				 struct decoded *ret)
 {
 	struct hawk_cursor *from = &contents->cursor;
 
@@ -112,7 +105,7 @@ static struct hawk_error *decode(struct hawk_snapshot_contents *contents, struct
 	for (size_t i = 0; i < ret->count; i++)
 		ret->blocks[i].trace = (uint32_t)hawk_column_get_below(from, UINT32_MAX);
 	get_bytes(from, ret);
-	if (from->failed || !place_blocks(ret->blocks, ret->count))
+	if (from->failed || !place_blocks(ret->blocks, ret->count, granule_log2))
 		return hawk_snapshot_nonsense(HAWK_SNAPSHOT_BLOCKS);
 	return NULL;
 }
@@ -126,7 +119,7 @@ static void decode_frame(void *context, unsigned part)
 	decoded->err = hawk_snapshot_read(walker->snapshot, HAWK_SNAPSHOT_BLOCKS,
 					  walker->batch + part, &contents);
 	if (!decoded->err)
-		decoded->err = decode(&contents, decoded);
+		decoded->err = decode(&contents, walker->granule_log2, decoded);
 }
 
 /* A block carved out of another one lies in it, with its header, behind its siblings; one that is
@@ -159,191 +152,163 @@ static struct hawk_error *check_order(struct order *order, const struct decoded 
 	return NULL;
 }
 
-static void fill_runs(void *context, unsigned part)
+/* Frees the blocks of a batch, and gets those of the next one. */
+static struct hawk_error *next_batch(struct walker *walker)
 {
-	struct walker *walker = context;
-
-	for (size_t i = part; i < walker->runs.count; i += walker->threads)
-		walker->sink->fill(walker->sink->context, &walker->runs.items[i], part);
-}
-
-static void flush_runs(struct walker *walker)
-{
-	if (walker->runs.count)
-		hawk_parallel_run(walker->threads, fill_runs, walker);
-	walker->runs.count = 0;
-}
-
-static struct hawk_error *take(struct walker *walker, const struct hawk_block *blocks, size_t count)
-{
+	size_t left =
+		hawk_snapshot_frame_count(walker->snapshot, HAWK_SNAPSHOT_BLOCKS) - walker->batch;
 	struct hawk_error *err = NULL;
 
-	flush_runs(walker);
-	for (size_t i = 0; i < count && !err; i += HAWK_HEAP_BATCH)
-		err = walker->sink->take(walker->sink->context, blocks + i,
-					 count - i < HAWK_HEAP_BATCH ? count - i : HAWK_HEAP_BATCH);
-	return err;
-}
-
-/* How many blocks begin in the chunk of the first one. */
-static size_t count_in_chunk(const struct hawk_block *blocks, size_t count)
-{
-	size_t i = 1;
-
-	while (i < count &&
-	       blocks[i].start >> HAWK_CHUNK_LOG2 == blocks[0].start >> HAWK_CHUNK_LOG2)
-		i++;
-	return i;
-}
-
-/* Blocks of one chunk. */
-static struct hawk_error *give_run(struct walker *walker, const struct hawk_block *blocks,
-				   size_t count)
-{
-	uint64_t start = blocks[0].start >> HAWK_CHUNK_LOG2 << HAWK_CHUNK_LOG2;
-	struct hawk_heap_run run = {
-		.start = start,
-		.end = start + (UINT64_C(1) << HAWK_CHUNK_LOG2),
-		.blocks = blocks,
-		.count = count,
-	};
-	bool reserved = false;
-	struct hawk_error *err = NULL;
-
-	if (walker->runs.count < walker->runs.capacity)
-		err = walker->sink->reserve(walker->sink->context, &run, &reserved);
-	if (err)
-		return err;
-	if (!reserved)
-		return take(walker, blocks, count);
-	walker->runs.items[walker->runs.count++] = run;
-	return NULL;
-}
-
-static struct hawk_error *give(struct walker *walker, const struct decoded *decoded)
-{
-	struct hawk_error *err = check_order(&walker->order, decoded);
-	size_t count;
-
-	if (!err && (decoded->deep || !walker->sink->fill || !walker->sink->reserve))
-		return take(walker, decoded->blocks, decoded->count);
-	for (size_t i = 0; i < decoded->count && !err; i += count) {
-		count = count_in_chunk(decoded->blocks + i, decoded->count - i);
-		err = give_run(walker, decoded->blocks + i, count);
-	}
-	return err;
-}
-
-static struct hawk_error *walk_batch(struct walker *walker, unsigned frames)
-{
-	struct hawk_error *err = NULL;
-
-	hawk_parallel_run(frames, decode_frame, walker);
-	for (unsigned i = 0; i < frames; i++) {
-		struct decoded *decoded = &walker->decoded[i];
-
-		if (err)
-			hawk_error_destroy(decoded->err);
-		else
-			err = decoded->err ? decoded->err : give(walker, decoded);
-		hawk_progress_add(decoded->count);
-	}
-	flush_runs(walker);
-	for (unsigned i = 0; i < frames; i++)
+	for (unsigned i = 0; i < walker->frames; i++)
 		free(walker->decoded[i].blocks);
 	memset(walker->decoded, 0, sizeof(walker->decoded));
-	return err;
-}
-
-static struct hawk_error *walk_frames(struct walker *walker, uint64_t blocks)
-{
-	enum { RUNS_MAX = 4096 };
-	size_t count = hawk_snapshot_frame_count(walker->snapshot, HAWK_SNAPSHOT_BLOCKS);
-	struct hawk_error *err =
-		hawk_snapshot_is_whole(walker->snapshot, HAWK_SNAPSHOT_BLOCKS, blocks);
-	CLEANUP(free_ptr) struct hawk_heap_run *runs = calloc(RUNS_MAX, sizeof(*runs));
-
-	if (!err && !runs)
-		err = &hawk_enomem;
-	walker->runs.items = runs;
-	walker->runs.capacity = RUNS_MAX;
-	for (; walker->batch < count && !err; walker->batch += walker->threads) {
-		size_t left = count - walker->batch;
-
-		err = walk_batch(walker, left < walker->threads ? (unsigned)left : walker->threads);
+	walker->next = 0;
+	walker->frames = left < walker->threads ? (unsigned)left : walker->threads;
+	hawk_parallel_run(walker->frames, decode_frame, walker);
+	walker->batch += walker->frames;
+	for (unsigned i = 0; i < walker->frames; i++) {
+		if (err)
+			hawk_error_destroy(walker->decoded[i].err);
+		else
+			err = walker->decoded[i].err;
 	}
 	return err;
 }
 
-static struct hawk_error *walk(const struct hawk_heap *heap, unsigned threads,
-			       const struct hawk_heap_sink *sink, struct hawk_findings *findings,
-			       struct hawk_heap_sums *ret)
+static struct hawk_error *begin(struct hawk_heap_walk *walk)
 {
-	struct walker walker = {.snapshot = hawk_target_snapshot(heap->target), .sink = sink};
-	struct hawk_heap_record record;
-	struct hawk_progress progress;
-	struct hawk_error *err = hawk_heap_record_read(walker.snapshot, &record);
+	const struct hawk_heap_record *record = walk->found->state;
+	struct walker *walker = calloc(1, sizeof(*walker));
 
-	if (err)
-		return err;
-	walker.threads = threads ? threads : hawk_parallel_threads();
-	if (walker.threads > BATCH_MAX)
-		walker.threads = BATCH_MAX;
-	hawk_progress_begin(&progress, "reading blocks", record.blocks);
-	err = walk_frames(&walker, record.blocks);
-	hawk_progress_end(&progress);
-	*ret = record.sums;
-	hawk_heap_record_deinit(&record);
-	if (!err)
-		hawk_sweep_report(ret, findings);
-	return err;
+	if (!walker)
+		return &hawk_enomem;
+	walk->state = walker;
+	walk->sums = record->sums;
+	walker->snapshot = hawk_target_snapshot(walk->found->target);
+	walker->granule_log2 = HAWK_GRANULE_LOG2 - record->small_granules;
+	walker->threads = walk->threads < BATCH_MAX ? walk->threads : BATCH_MAX;
+	return hawk_snapshot_is_whole(walker->snapshot, HAWK_SNAPSHOT_BLOCKS, record->blocks);
 }
 
-static struct hawk_error *find(const struct hawk_heap_source *source, struct hawk_heap *heap,
-			       struct hawk_findings *findings, bool *ret)
+static struct hawk_error *walk(struct hawk_heap_walk *walk, const struct hawk_block **ret,
+			       size_t *count)
 {
-	const struct hawk_snapshot *snapshot = hawk_target_snapshot(heap->target);
-	struct hawk_heap_record record;
-	struct hawk_error *err;
+	struct hawk_error *err = walk->state ? NULL : begin(walk);
+	struct walker *walker = walk->state;
+	const struct decoded *decoded;
 
-	(void)source;
-	*ret = false;
-	if (!snapshot)
-		return NULL;
-	err = hawk_heap_record_read(snapshot, &record);
+	*count = 0;
+	if (!err && walker->next == walker->frames)
+		err = next_batch(walker);
+	if (err || !walker->frames)
+		return err;
+	decoded = &walker->decoded[walker->next++];
+	err = check_order(&walker->order, decoded);
 	if (err)
 		return err;
-	/* What the table says is found as in a core. */
-	err = hawk_heap_sealed.find(&hawk_heap_sealed, heap, findings, ret);
-	heap->knows &= record.knows;
-	hawk_heap_record_deinit(&record);
-	return err;
-}
-
-static struct hawk_error *account(struct hawk_heap *heap)
-{
-	struct hawk_heap_record record;
-	struct hawk_error *err = hawk_heap_record_read(hawk_target_snapshot(heap->target), &record);
-
-	if (err)
-		return err;
-	heap->accounting = record.accounting;
-	if (!(heap->knows & HAWK_HEAP_BLOCKS)) {
-		heap->sums = record.sums;
-		heap->sites = take_ptr(&record.sites);
-		heap->site_count = record.site_count;
-		heap->site_of_trace = take_ptr(&record.site_of_trace);
-		heap->trace_count = record.trace_count;
-		heap->lost_site = record.lost_site;
-	}
-	hawk_heap_record_deinit(&record);
+	*ret = decoded->blocks;
+	*count = decoded->count;
+	walk->done += decoded->count;
+	walk->all = ((const struct hawk_heap_record *)walk->found->state)->blocks;
 	return NULL;
+}
+
+static void leave(struct hawk_heap_walk *walk)
+{
+	struct walker *walker = walk->state;
+
+	for (unsigned i = 0; walker && i < walker->frames; i++)
+		free(walker->decoded[i].blocks);
+	free(walker);
+}
+
+/* Whether the numbers of traces and classes are those of the table, and of each other. */
+static bool numbers_agree(const struct hawk_heap_record *record, const struct hawk_table *table)
+{
+	bool stacks = record->origins[0].knows & HAWK_HEAP_STACKS;
+
+	if (!record->origin_count)
+		return true;
+	return record->class_first == (stacks ? record->origins[0].end : 0) &&
+	       record->class_end == record->origins[record->origin_count - 1].end &&
+	       (!stacks ||
+		(table && record->class_first == hawk_table_header(table)->trace_count)) &&
+	       (record->knows & HAWK_HEAP_BLOCKS || record->trace_count == record->class_end);
+}
+
+/* What the table says is found as in a core; what else sources said was saved. */
+static struct hawk_error *find(const struct hawk_heap_search *search, struct hawk_heap_found *ret,
+			       bool *is_there)
+{
+	struct hawk_heap_record *record = calloc(1, sizeof(*record));
+	struct hawk_error *err =
+		record ? hawk_heap_record_read(search->target, record) : &hawk_enomem;
+
+	ret->state = record;
+	if (!err)
+		err = hawk_table_find(hawk_target_table(search->target), search->findings,
+				      &ret->table);
+	*is_there = !err && (ret->table || (record->knows && !(record->knows & HAWK_HEAP_STACKS)));
+	if (err || !*is_there)
+		return err;
+	if (!numbers_agree(record, ret->table))
+		return hawk_snapshot_nonsense(HAWK_SNAPSHOT_HEAP);
+	ret->knows = record->knows;
+	ret->class_count = record->class_end;
+	if (!record->origin_count && ret->table) { /* of an older writer */
+		ret->knows |= record->knows & HAWK_HEAP_BLOCKS ? HAWK_HEAP_HEADERS : 0;
+		ret->class_count = hawk_table_header(ret->table)->trace_count;
+	}
+	ret->origins = record->origins;
+	ret->origin_count = record->origin_count;
+	ret->small_granules = record->small_granules;
+	ret->undumped_known = record->undumped_known;
+	ret->spans = record->spans;
+	*search->damages = record->damages;
+	record->spans = (struct hawk_heap_spans){0};
+	record->damages = (struct hawk_damages){0};
+	return NULL;
+}
+
+static struct hawk_error *account(const struct hawk_heap_found *found, struct hawk_heap *heap)
+{
+	struct hawk_heap_record *record = found->state;
+
+	heap->accounting = record->accounting;
+	heap->sums = record->sums;
+	if (heap->knows & HAWK_HEAP_BLOCKS)
+		return NULL;
+	heap->sites = take_ptr(&record->sites);
+	heap->site_count = record->site_count;
+	heap->site_of_trace = take_ptr(&record->site_of_trace);
+	heap->trace_count = record->trace_count;
+	heap->lost_site = record->lost_site;
+	return NULL;
+}
+
+static void find_class(const struct hawk_heap_found *found, uint32_t number, struct hawk_class *ret)
+{
+	const struct hawk_heap_record *record = found->state;
+
+	if (number >= record->class_first && number < record->class_end)
+		*ret = record->classes[number - record->class_first];
+}
+
+static void forget(struct hawk_heap_found *found)
+{
+	if (found->state)
+		hawk_heap_record_deinit(found->state);
+	free(found->state);
+	found->state = NULL;
 }
 
 const struct hawk_heap_source hawk_heap_snapshot = {
 	.name = "sweep", // that is how they were found
-	.has_headers = true,
+	.doing = "reading blocks",
 	.find = find,
 	.walk = walk,
+	.leave = leave,
 	.account = account,
+	.class = find_class,
+	.forget = forget,
 };

@@ -13,8 +13,8 @@ static void ask_sites(const struct hawk_heap *heap, struct hawk_symbols *symbols
 	struct hawk_stack stack;
 
 	hawk_stack_init(&stack);
-	for (size_t i = 0; heap->knows & HAWK_HEAP_STACKS && i < heap->site_count; i++)
-		hawk_stack_of_trace(symbols, heap->table, heap->sites[i].trace, &stack);
+	for (size_t i = 0; i < heap->site_count; i++)
+		hawk_stack_of_blocks(symbols, heap, heap->sites[i].trace, &stack);
 	hawk_stack_deinit(&stack);
 }
 

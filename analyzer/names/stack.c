@@ -5,6 +5,8 @@
  */
 #include "hawk/names/stack.h"
 
+#include "hawk/names/class_name.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,13 +138,14 @@ void hawk_stack_of_blocks(struct hawk_symbols *symbols, const struct hawk_heap *
 			  uint32_t trace, struct hawk_stack *stack)
 {
 	struct hawk_stack_line line = {.kind = HAWK_LINE_CLASS};
+	const struct hawk_class *class = hawk_heap_class(heap, trace);
 
-	if (heap->knows & HAWK_HEAP_STACKS) {
+	if (!class) {
 		hawk_stack_of_trace(symbols, heap->table, trace, stack);
 		return;
 	}
 	clear(stack);
-	line.name.function = hawk_heap_class_name(heap, trace);
+	line.name.function = hawk_class_name(symbols, class);
 	if (line.name.function)
 		append(stack, &line);
 }

@@ -37,7 +37,7 @@ struct maker {
 
 static const char *innermost_scope(const struct hawk_heap *heap, uint32_t trace)
 {
-	uint32_t label = heap->table ? hawk_table_scope(heap->table, trace) : 0;
+	uint32_t label = hawk_heap_scope(heap, trace);
 
 	return label ? hawk_table_label(heap->table, label)->name : NULL;
 }

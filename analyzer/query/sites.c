@@ -45,7 +45,7 @@ static struct hawk_error *get_scopes(const struct hawk_heap *heap, uint32_t trac
 {
 	CLEANUP(text) struct hawk_text path = {0};
 
-	hawk_scope_append_path(&path, heap->table, hawk_table_scope(heap->table, trace));
+	hawk_scope_append_path(&path, heap->table, hawk_heap_scope(heap, trace));
 	if (path.failed)
 		return &hawk_enomem;
 	if (path.size)

@@ -29,11 +29,9 @@ struct hawk_report_blocks {
 	const struct hawk_heap *heap;
 	struct hawk_output *output;
 	bool json;
-	struct hawk_block_types *types;       /**< NULL = they cannot be read */
-	const struct hawk_selector *selector; /**< NULL = every block */
-	struct hawk_near near;                /**< of the stream's types */
-	struct tail tails[16][256];           /**< by kind & 15, birth */
-	char (*site_texts)[SITE_TEXT_BYTES];  /**< by site; the last one is for "none" */
+	struct hawk_block_types *types;      /**< NULL = they cannot be read */
+	struct tail tails[16][256];          /**< by kind & 15, birth */
+	char (*site_texts)[SITE_TEXT_BYTES]; /**< by site; the last one is for "none" */
 	struct hawk_ranking shown; /**< struct hawk_numbered_block; of most 0: all are, at once */
 	uint64_t wanted;           /**< blocks that were, if `shown` is used */
 };
@@ -45,7 +43,7 @@ static void format_tail(struct hawk_report_blocks *report, unsigned kind, unsign
 	const char *name = hawk_report_kind_name((uint8_t)kind);
 	int length;
 
-	if (report->heap->knows & HAWK_HEAP_AGES)
+	if (kind && report->heap->knows & HAWK_HEAP_AGES)
 		length = snprintf(tail->text, sizeof(tail->text),
 				  report->json ? "\",\"age_seconds\":%.2f,\"kind\":\"%s\",\"type\":"
 					       : "  %11.1f  %s",
@@ -71,8 +69,7 @@ static void format_sites(struct hawk_report_blocks *report)
 }
 
 struct hawk_error *hawk_report_blocks_create(const struct hawk_heap *heap, bool json,
-					     struct hawk_block_types *types,
-					     const struct hawk_selector *selector, size_t top,
+					     struct hawk_block_types *types, size_t top,
 					     struct hawk_output *output,
 					     struct hawk_report_blocks **ret)
 {
@@ -84,8 +81,6 @@ struct hawk_error *hawk_report_blocks_create(const struct hawk_heap *heap, bool 
 	report->output = output;
 	report->json = json;
 	report->types = types;
-	report->selector = selector;
-	report->near.target = heap->target;
 	hawk_ranking_init(&report->shown, top, sizeof(struct hawk_numbered_block),
 			  hawk_block_order);
 	report->site_texts = calloc(heap->site_count + 1, sizeof(*report->site_texts));
@@ -215,11 +210,8 @@ struct hawk_error *hawk_report_blocks_add(void *context, const struct hawk_block
 	struct hawk_report_blocks *report = context;
 
 	for (size_t i = 0; i < count; i++) {
-		struct hawk_error *err = NULL;
+		struct hawk_error *err = take(report, &blocks[i]);
 
-		if (!report->selector ||
-		    hawk_selector_passes(report->selector, &report->near, &blocks[i]))
-			err = take(report, &blocks[i]);
 		if (err)
 			return err;
 	}

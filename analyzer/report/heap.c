@@ -119,7 +119,7 @@ static void put_memory(const struct hawk_heap *heap, const struct hawk_screen *s
 			"by the program, live");
 	else
 		put_row(screen, "usable", memory->requested_bytes, whole, "live blocks");
-	if (heap->source->has_headers)
+	if (heap->knows & HAWK_HEAP_HEADERS)
 		put_row(screen, "headers", memory->header_bytes, whole,
 			"the tracer's, before each block");
 	put_row(screen, "allocator", memory->overhead_bytes, whole,
@@ -127,7 +127,7 @@ static void put_memory(const struct hawk_heap *heap, const struct hawk_screen *s
 	if (memory->measured)
 		put_row(screen, "unused", memory->never_used_bytes, whole,
 			"zero pages of the heap");
-	if (heap->source->has_headers)
+	if (heap->knows & HAWK_HEAP_HEADERS)
 		put_row(screen, "tracer", memory->tracer_bytes, whole, "its stacks and counters");
 	put_row(screen, "other", memory->other_bytes, whole, "thread stacks, data segments, mmap");
 }

@@ -193,8 +193,7 @@ static void put_json_block(const struct hawk_report *report, const struct hawk_w
 	hawk_json_put_site(json, "site", heap, site ? (uint32_t)(site - heap->sites) : UINT32_MAX);
 	hawk_stack_of_blocks(report->symbols, heap, block->trace, &stack);
 	hawk_json_put_string(json, "type", whatis->type);
-	hawk_json_put_scope_path(json, "scopes", heap->table,
-				 block->trace ? hawk_table_scope(heap->table, block->trace) : 0);
+	hawk_json_put_scope_path(json, "scopes", heap->table, hawk_heap_scope(heap, block->trace));
 	hawk_json_put_stack(json, &stack);
 	hawk_stack_deinit(&stack);
 	hawk_json_object_end(json);

@@ -451,3 +451,8 @@ struct hawk_error *hawk_symbols_create(const struct hawk_target *target,
 	*ret = take_ptr(&symbols);
 	return NULL;
 }
+
+const char *hawk_symbols_intern(struct hawk_symbols *symbols, const char *string)
+{
+	return hawk_strings_intern(&symbols->strings, string, strlen(string));
+}

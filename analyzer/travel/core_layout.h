@@ -18,7 +18,7 @@
 
 #include <elf.h>
 
-#include "hawk/heap/regions.h"
+#include "hawk/base/span.h"
 #include "hawk/target/target.h"
 
 /** What damaged headers claim several times is decided by the first of these. */

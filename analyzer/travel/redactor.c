@@ -77,12 +77,9 @@ void hawk_redactor_finish_spans(struct hawk_redactor *redactor)
 /* The tracer's own memory: nothing that is kept points there, but numbers might seem to. */
 static bool is_tracers(const struct hawk_redactor *redactor, uint64_t address)
 {
-	const struct hawk_spans *metadata = &redactor->heap->regions.metadata;
-	size_t i =
-		hawk_array_first_above(metadata->items, metadata->count, sizeof(*metadata->items),
-				       offsetof(struct hawk_span, end), address);
+	const struct hawk_heap_span *span = hawk_heap_spans_at(&redactor->heap->spans, address);
 
-	return i < metadata->count && address >= metadata->items[i].start;
+	return span && span->kind == HAWK_SPAN_METADATA;
 }
 
 bool hawk_redactor_is_pointer(struct hawk_redactor *redactor, uint64_t word)

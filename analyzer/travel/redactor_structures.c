@@ -12,9 +12,7 @@
 #include <string.h>
 
 #include "hawk/base/cleanup.h"
-#include "hawk/libc/chunk.h"
 #include "hawk/libc/stacks.h"
-#include "hawk/target/extent.h"
 #include "hawk/target/links.h"
 
 enum {
@@ -33,30 +31,6 @@ static struct hawk_error *add_bytes(struct hawk_redactor *redactor, uint64_t sta
 {
 	return hawk_redactor_add_span(redactor, start,
 				      bytes < UINT64_MAX - start ? start + bytes : UINT64_MAX);
-}
-
-/* A damaged length must not keep what lies behind the tracer's memory. */
-static bool is_mapped(const struct hawk_redactor *redactor, const struct hawk_table_extent *extent)
-{
-	struct hawk_extent memory;
-
-	return hawk_extent_at(redactor->target, extent->address, &memory) &&
-	       extent->bytes <= memory.end - extent->address;
-}
-
-/* The table whole: names in it (paths, scopes, types, options) are those of the program. */
-static struct hawk_error *add_table(struct hawk_redactor *redactor)
-{
-	const struct hawk_table *table = redactor->heap->table;
-	size_t count = 0;
-	const struct hawk_table_extent *extents = table ? hawk_table_extents(table, &count) : NULL;
-	struct hawk_error *err = NULL;
-
-	for (size_t i = 0; !err && i < count; i++)
-		if (extents[i].kind != HAWK_EXTENT_PRIVATE &&
-		    extents[i].kind != HAWK_EXTENT_BOOTSTRAP && is_mapped(redactor, &extents[i]))
-			err = add_bytes(redactor, extents[i].address, extents[i].bytes);
-	return err;
 }
 
 static struct hawk_error *add_name(struct hawk_redactor *redactor, uint64_t address)
@@ -164,63 +138,19 @@ static struct hawk_error *add_descriptors(struct hawk_redactor *redactor)
 	return err;
 }
 
-/* The sizes by which hawk_heap_source.extent knows where the block's heap begins and ends. */
-static struct hawk_error *add_part(struct hawk_redactor *redactor, uint64_t start)
+static struct hawk_error *keep(void *context, uint64_t start, uint64_t end)
 {
-	struct hawk_span numbers[HAWK_CHUNK_NUMBERS];
-	uint64_t word, log2;
-	struct hawk_error *err = NULL;
-	size_t count;
-
-	if (!read_exactly(redactor, start - HAWK_HEADER_BYTES, &word, sizeof(word)))
-		return NULL;
-	log2 = 4 + hawk_header_offset_code(word);
-	if (log2 == 4 + HAWK_OFFSET_LARGE &&
-	    !read_exactly(redactor, start - HAWK_HEADER_BYTES - sizeof(log2), &log2, sizeof(log2)))
-		return NULL;
-	count = hawk_chunk_numbers(redactor->target, start - (UINT64_C(1) << log2 % 64), numbers);
-	for (size_t i = 0; !err && i < count; i++)
-		err = hawk_redactor_add_span(redactor, numbers[i].start, numbers[i].end);
-	return err;
-}
-
-/* Only the first block of a heap is asked. */
-static struct hawk_error *add_heaps(struct hawk_redactor *redactor)
-{
-	const struct hawk_heap_source *source = redactor->heap->source;
-	const struct hawk_block_index *index = &redactor->heap->index;
-	const struct hawk_mapping *mapping = NULL;
-	struct hawk_span part = {0};
-	struct hawk_error *err = NULL;
-
-	for (uint32_t i = 0; !err && i < index->count; i++) {
-		const struct hawk_block block = {.start = hawk_block_start(index, i),
-						 .size = hawk_block_size(index, i)};
-		uint64_t start = block.start;
-		bool same = mapping && start < mapping->end;
-
-		if (same && start < part.end)
-			continue;
-		if (!same)
-			mapping = hawk_target_mapping_at(redactor->target, start);
-		if (source->extent(redactor->target, &block, &part))
-			err = add_part(redactor, start);
-		else
-			part.end = 0;
-	}
-	return err;
+	return hawk_redactor_add_span(context, start, end);
 }
 
 struct hawk_error *hawk_redactor_find_structures(struct hawk_redactor *redactor)
 {
-	struct hawk_error *err = add_table(redactor);
+	struct hawk_error *err = hawk_heap_keep(redactor->heap, keep, redactor);
 
 	if (!err)
 		err = add_modules(redactor);
 	if (!err)
 		err = add_descriptors(redactor);
-	if (!err && redactor->heap->knows && redactor->heap->source->extent)
-		err = add_heaps(redactor);
 	if (!err)
 		hawk_redactor_finish_spans(redactor);
 	return err;

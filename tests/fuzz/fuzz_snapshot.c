@@ -85,18 +85,15 @@ static void use_graph(const struct hawk_graph *graph)
 	hawk_reach_deinit(&reach);
 }
 
-static struct hawk_error *take_blocks(void *context, const struct hawk_block *blocks, size_t count)
+static void use_blocks(const struct hawk_heap *heap)
 {
-	const struct hawk_heap *heap = context;
-
-	for (size_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < heap->index.count; i++) {
+		uint64_t start = hawk_block_start(&heap->index, i);
 		struct hawk_block found;
 
-		if (heap->index.count &&
-		    hawk_heap_at(heap, blocks[i].start, &found) == HAWK_BLOCK_NONE)
+		if (hawk_heap_at(heap, start, &found) == HAWK_BLOCK_NONE)
 			abort();
 	}
-	return NULL;
 }
 
 static void use_names(struct hawk_target *target, const struct hawk_heap *heap,
@@ -139,7 +136,7 @@ static void use(struct hawk_target *target, struct hawk_findings *findings)
 		return;
 	}
 	if (heap.knows & HAWK_HEAP_BLOCKS) {
-		hawk_error_destroy(hawk_heap_walk(&heap, take_blocks, &heap, findings));
+		use_blocks(&heap);
 		err = hawk_graph_make(&heap, NULL, findings, &graph);
 		has_graph = !err;
 		hawk_error_destroy(err);

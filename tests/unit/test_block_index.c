@@ -338,19 +338,26 @@ static struct hawk_error *make_index(const struct sweep_core *core, unsigned thr
 				     bool heads, uint64_t wish, struct hawk_block_index *ret,
 				     struct hawk_sweep_result *result)
 {
-	const struct hawk_heap_sink taker = {
-		.context = ret,
-		.take = hawk_block_index_add,
-		.reserve = runs ? hawk_block_index_reserve : NULL,
-		.fill = runs ? hawk_block_index_fill : NULL,
-	};
-	struct hawk_error *err;
+	struct hawk_damages damages = {0};
+	const struct hawk_block *blocks;
+	struct hawk_error *err = NULL;
+	struct hawk_sweep *sweep;
+	size_t count;
 
 	check(hawk_block_index_init(ret, wish));
 	if (heads)
 		check(hawk_block_index_keep_heads(ret, wish));
-	err = hawk_sweep_parallel(core->target, &core->plan, threads, &taker, NULL, NULL, NULL,
-				  result);
+	check(hawk_sweep_begin(core->target, &core->plan, threads, &damages, &sweep));
+	do {
+		check(hawk_sweep_next(sweep, &blocks, &count));
+		if (runs)
+			err = hawk_block_index_add(ret, blocks, count);
+		for (size_t i = 0; i < count && !runs && !err; i++)
+			err = hawk_block_index_add(ret, &blocks[i], 1);
+	} while (count && !err);
+	*result = *hawk_sweep_result(sweep);
+	hawk_sweep_end(sweep);
+	hawk_damages_deinit(&damages);
 	return err ? err : hawk_block_index_finish(ret);
 }
 
@@ -446,27 +453,4 @@ TEST(blocks_that_meet_where_chunks_meet_are_indexed_alike)
 			expect_indexes(&core, 2, windows);
 			sweep_core_close(&core);
 		}
-}
-
-TEST(what_the_index_refuses_is_refused_on_threads_too)
-{
-	struct sweep_core core;
-
-	sweep_core_open_dense(&core, 24 << 20, 4);
-	for (unsigned threads = 1; threads <= 3; threads++) {
-		struct hawk_block_index index;
-		const struct hawk_heap_sink taker = {.context = &index,
-						     .take = hawk_block_index_add,
-						     .reserve = hawk_block_index_reserve,
-						     .fill = hawk_block_index_fill};
-		struct hawk_sweep_result result;
-
-		check(hawk_block_index_init(&index, core.heap->size));
-		index.chunk_max = 2;
-		check_fails(hawk_sweep_parallel(core.target, &core.plan, threads, &taker, NULL,
-						NULL, NULL, &result),
-			    HAWK_ERROR_UNSUPPORTED, "");
-		hawk_block_index_deinit(&index);
-	}
-	sweep_core_close(&core);
 }

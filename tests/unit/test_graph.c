@@ -121,13 +121,13 @@ static void open_large(struct large_core *core, size_t bytes)
 	core->path = synthetic_heap_write(core->heap);
 	check(hawk_target_open_core(core->path, NULL, &core->target));
 	core->found.target = core->target;
-	sweep_world_index(&core->found, &plan, NULL);
+	sweep_world_index(&core->found, &plan);
 	assert_int_equal(core->found.index.count, count);
 }
 
 static void close_large(struct large_core *core)
 {
-	hawk_heap_regions_deinit(&core->found.regions);
+	hawk_heap_spans_deinit(&core->found.spans);
 	hawk_block_index_deinit(&core->found.index);
 	hawk_target_close(core->target);
 	synthetic_heap_destroy(core->heap);

@@ -14,6 +14,7 @@
 #include "hawk/base/cleanup.h"
 #include "hawk/export/dot.h"
 #include "hawk/export/heap_snapshot.h"
+#include "hawk/names/class_name.h"
 #include "hawk/profile/sources.h"
 #include "hawk/query/sql.h"
 #include "hawk/report/blocks.h"
@@ -66,9 +67,10 @@ CLASS_TEST(the_heap_adds_up)
 	assert_int_equal(memory->heap_bytes, MEMORY_BYTES);
 	assert_int_equal(memory->overhead_bytes, MEMORY_BYTES - ALL_BYTES);
 	assert_int_equal(memory->tracer_bytes + memory->header_bytes, 0);
-	assert_string_equal(hawk_heap_class_name(&world->heap, GHOST), "Ghost");
-	assert_null(hawk_heap_class_name(&world->heap, NAMELESS));
-	assert_null(hawk_heap_class_name(&world->heap, GHOST + 1));
+	assert_string_equal(hawk_class_name(world->symbols, hawk_heap_class(&world->heap, GHOST)),
+			    "Ghost");
+	assert_null(hawk_class_name(world->symbols, hawk_heap_class(&world->heap, NAMELESS)));
+	assert_null(hawk_heap_class(&world->heap, GHOST + 1));
 }
 
 CLASS_TEST(analyze_lists_classes)
@@ -398,10 +400,15 @@ CLASS_TEST(blocks_have_no_age)
 	for (int json = 0; json < 2; json++) {
 		struct hawk_report_blocks *blocks;
 
-		check(hawk_report_blocks_create(&world->heap, json, world->report.types, NULL, 0,
+		check(hawk_report_blocks_create(&world->heap, json, world->report.types, 0,
 						class_world_begin(world, false), &blocks));
 		hawk_report_blocks_heading(blocks);
-		check(hawk_heap_walk(&world->heap, hawk_report_blocks_add, blocks, NULL));
+		for (uint32_t i = 0; i < world->heap.index.count; i++) {
+			struct hawk_block block;
+
+			hawk_heap_block(&world->heap, i, &block);
+			check(hawk_report_blocks_add(blocks, &block, 1));
+		}
 		hawk_report_blocks_finish(blocks);
 		hawk_report_blocks_destroy(blocks);
 		class_world_end(world);

@@ -46,7 +46,7 @@ static void make_everything(const struct hawk_heap_source *source, struct world 
 	uint32_t sites[2 * TRACES];
 
 	*ret = (struct everything){0};
-	check(hawk_heap_load_from(source, world->target, &world->findings, &ret->heap));
+	check(hawk_heap_load_from(&source, 1, world->target, &world->findings, &ret->heap));
 	check(hawk_graph_make(&ret->heap, NULL, &world->findings, &ret->graph));
 	check(hawk_reach_make(&ret->graph, HAWK_EDGES_ALL, &ret->graph.explained, &ret->reach));
 	check(hawk_dominators_make(&ret->graph, &ret->reach, &ret->dominators));
@@ -181,12 +181,12 @@ TEST_WITH(struct world *world, world_set_up, world_tear_down, both_sources_say_t
 		list = list_source(&file);
 		make_everything(&hawk_heap_sealed, world, &sealed);
 		make_everything(&list, world, &listed);
-		assert_string_equal(sealed.heap.source->name, "sweep");
+		assert_string_equal(sealed.heap.origins[0].name, "sweep");
 		assert_int_equal(sealed.heap.knows, HAWK_HEAP_STACKS | HAWK_HEAP_AGES |
 							    HAWK_HEAP_CONTENTS | HAWK_HEAP_BLOCKS |
 							    HAWK_HEAP_ACCOUNTING | HAWK_HEAP_EXACT |
-							    HAWK_HEAP_COUNTERS);
-		assert_string_equal(listed.heap.source->name, "list");
+							    HAWK_HEAP_COUNTERS | HAWK_HEAP_HEADERS);
+		assert_string_equal(listed.heap.origins[0].name, "list");
 		assert_int_equal(listed.heap.knows,
 				 HAWK_HEAP_CONTENTS | HAWK_HEAP_BLOCKS | HAWK_HEAP_ACCOUNTING);
 		assert_null(listed.heap.table);
@@ -290,11 +290,12 @@ TEST_WITH(struct world *world, world_set_up, world_tear_down, a_list_that_is_non
 	char *path = synthetic_file_write("0x10 16 1\nnonsense\n", 19);
 	const struct list_file file = {.path = path};
 	const struct hawk_heap_source source = list_source(&file);
+	const struct hawk_heap_source *sources[] = {&source};
 	uint64_t words[4096 / 8] = {0};
 	struct hawk_heap heap;
 
 	build_ordinary(world, words);
-	check_fails(hawk_heap_load_from(&source, world->target, &world->findings, &heap),
+	check_fails(hawk_heap_load_from(sources, 1, world->target, &world->findings, &heap),
 		    HAWK_ERROR_FORMAT, "no block");
 	synthetic_core_remove(path);
 }

@@ -89,7 +89,7 @@ static void open_world(struct heuristics_world *world)
 	synthetic_core_destroy(core);
 	check(hawk_target_open_core(world->path, NULL, &world->target));
 	world->heap_found.target = world->target;
-	sweep_world_index(&world->heap_found, &plan, NULL);
+	sweep_world_index(&world->heap_found, &plan);
 	assert_int_equal(world->heap_found.index.count, world->count);
 	check(hawk_graph_read_edges(&world->heap_found, &world->graph));
 }
@@ -97,7 +97,7 @@ static void open_world(struct heuristics_world *world)
 static void close_world(struct heuristics_world *world)
 {
 	hawk_graph_deinit(&world->graph);
-	hawk_heap_regions_deinit(&world->heap_found.regions);
+	hawk_heap_spans_deinit(&world->heap_found.spans);
 	hawk_block_index_deinit(&world->heap_found.index);
 	hawk_target_close(world->target);
 	synthetic_core_remove(world->path);

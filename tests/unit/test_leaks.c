@@ -469,12 +469,13 @@ TEST(nothing_is_called_lost_where_blocks_were_taken_back_unnoticed)
 
 TEST(nothing_is_called_lost_where_headers_were_overwritten)
 {
+	struct hawk_heap_span unsound = {.start = 0, .end = 1, .kind = HAWK_SPAN_UNSOUND};
 	struct leaks_world leaks = {.world = graph_world_create()};
 
 	graph_world_add(leaks.world, 32, 0, 0);
 	graph_world_add(leaks.world, 32, 0, 0);
 	open_world(&leaks, SIZE_MAX, 0);
-	leaks.heap.regions.blocks_missing = true;
+	leaks.heap.spans = (struct hawk_heap_spans){&unsound, 1, 1};
 	assert_int_equal(hawk_leaks_doubt(&leaks.graph), HAWK_LEAKS_OVERWRITTEN);
 	make(&leaks, ALL_KINDS, NULL);
 	assert_int_equal(leaks.leaks.downgrade.objects, 2);

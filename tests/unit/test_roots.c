@@ -3,6 +3,7 @@
  * @file
  * The root set: which memory and which registers hold blocks, whose they are, and what is missing.
  */
+#include "heap/heaps.h"
 #include "test.h"
 #include "synthetic_graph.h"
 
@@ -92,7 +93,9 @@ ROOTS_TEST(thread_local_storage_beside_a_block_is_a_root)
 
 ROOTS_TEST(memory_of_the_tracer_is_no_root)
 {
-	struct hawk_span span = {GRAPH_GLOBALS + 8, GRAPH_GLOBALS + 24};
+	struct hawk_heap_span span = {
+		.start = GRAPH_GLOBALS + 8, .end = GRAPH_GLOBALS + 24, .kind = HAWK_SPAN_METADATA};
+	struct hawk_heap_spans spans;
 	struct hawk_roots roots;
 
 	graph_world_add(world, 32, 0, 0);
@@ -100,10 +103,11 @@ ROOTS_TEST(memory_of_the_tracer_is_no_root)
 		world->globals[i] = world->blocks[0].start;
 	graph_world_open(world, 1, SIZE_MAX);
 	assert_int_equal(world->graph.roots.count, GRAPH_GLOBAL_WORDS);
-	world->found.regions.metadata = (struct hawk_spans){&span, 1};
+	spans = world->found.spans;
+	world->found.spans = (struct hawk_heap_spans){&span, 1, 1};
 	check(hawk_roots_find(&world->found, NULL, &roots));
 	assert_int_equal(roots.count, GRAPH_GLOBAL_WORDS - 2);
-	world->found.regions.metadata = (struct hawk_spans){0};
+	world->found.spans = spans;
 	hawk_roots_deinit(&roots);
 }
 
@@ -217,7 +221,7 @@ ROOTS_TEST(memory_between_blocks_is_a_root_only_if_blocks_are_missing)
 		 world->blocks[0].start);
 	graph_world_open(world, 1, SIZE_MAX);
 	assert_int_equal(world->graph.roots.count, 0);
-	world->found.regions.blocks_missing = true;
+	hawk_heap_distrust(&world->found);
 	check(hawk_roots_find(&world->found, &world->findings, &roots));
 	assert_int_equal(roots.count, 1);
 	assert_int_equal(roots.items[0].kind, HAWK_ROOT_UNOWNED);
@@ -330,11 +334,10 @@ TEST(what_a_handler_on_an_outer_frame_has_interrupted_is_alive)
 enum { APP = 0x400000 };
 
 /* Bytes of roots of `kind` that the core lacks; destroys it. */
-static uint64_t missing_of(struct synthetic_core *core, const struct hawk_heap_regions *regions,
-			   unsigned kind)
+static uint64_t missing_of(struct synthetic_core *core, const struct hawk_heap *heap, unsigned kind)
 {
 	char *path = synthetic_core_write(core, SIZE_MAX);
-	struct hawk_heap found = {.regions = *regions};
+	struct hawk_heap found = *heap;
 	struct hawk_roots roots;
 	uint64_t missing;
 
@@ -356,7 +359,7 @@ static uint64_t missing_of(struct synthetic_core *core, const struct hawk_heap_r
 static uint64_t missing_of_program(uint64_t data_dumped, unsigned bss_pages)
 {
 	struct synthetic_core *core = synthetic_core_create();
-	static const struct hawk_heap_regions nothing;
+	static const struct hawk_heap nothing;
 	uint8_t page[SYNTHETIC_PAGE_BYTES];
 
 	synthetic_elf_page(page, (struct synthetic_elf){.vaddr = APP,
@@ -400,8 +403,7 @@ TEST(data_far_in_front_of_bss_are_not_looked_for)
 enum { WRITTEN = 0x7f0000010000, UNWRITTEN = WRITTEN + 16 * PAGE };
 
 /* A program with a page that it wrote and one that it did not, or that it keeps out of cores. */
-static uint64_t missing_beside(const struct hawk_heap_regions *regions, uint64_t written_dumped,
-			       bool named)
+static uint64_t missing_beside(const struct hawk_heap *heap, uint64_t written_dumped, bool named)
 {
 	struct synthetic_core *core = synthetic_core_create();
 	struct synthetic_segment memory = {
@@ -421,15 +423,16 @@ static uint64_t missing_beside(const struct hawk_heap_regions *regions, uint64_t
 	memory.address = UNWRITTEN;
 	memory.dumped_bytes = 0;
 	synthetic_core_add_segment(core, memory);
-	return missing_of(core, regions, HAWK_ROOT_OTHER);
+	return missing_of(core, heap, HAWK_ROOT_OTHER);
 }
 
 TEST(memory_that_was_never_written_is_not_missing)
 {
-	struct hawk_span undumped = {UNWRITTEN - PAGE, UNWRITTEN + 1};
-	const struct hawk_heap_regions kept = {.undumped = {&undumped, 1}, .undumped_known = true};
-	const struct hawk_heap_regions known = {.undumped_known = true};
-	static const struct hawk_heap_regions unknown;
+	struct hawk_heap_span undumped = {
+		.start = UNWRITTEN - PAGE, .end = UNWRITTEN + 1, .kind = HAWK_SPAN_UNDUMPED};
+	const struct hawk_heap kept = {.spans = {&undumped, 1, 1}, .undumped_known = true};
+	const struct hawk_heap known = {.undumped_known = true};
+	static const struct hawk_heap unknown;
 
 	assert_int_equal(missing_beside(&known, PAGE, true), 0);
 	assert_int_equal(missing_beside(&kept, PAGE, true), PAGE);

@@ -60,7 +60,6 @@ static void open_world(struct choice_world *world, uint64_t seed)
 {
 	struct hawk_sweep_result result;
 	struct hawk_block_index *index = &world->heap.index;
-	const struct hawk_heap_sink taker = {.context = index, .take = hawk_block_index_add};
 	uint64_t bytes = seed % 12 ? 256 << 10 : 3 << 20; // shares of their own for threads
 
 	*world = (struct choice_world){.seed = seed};
@@ -69,13 +68,13 @@ static void open_world(struct choice_world *world, uint64_t seed)
 	check(hawk_block_index_init(index, 2 * bytes));
 	if (seed % 2)
 		check(hawk_block_index_keep_heads(index, 2 * bytes));
-	check(hawk_sweep_parallel(world->core.target, &world->core.plan, 1, &taker, NULL, NULL,
-				  NULL, &result));
-	check(hawk_block_index_finish(index));
+	sweep_index(world->core.target, &world->core.plan, 1, index, &result);
 	for (unsigned i = 0; i < TRACES; i++)
 		world->site_of_trace[i] = random_below(world, 8) ? i % SITES : UINT32_MAX;
 	world->heap = (struct hawk_heap){
-		.source = &hawk_heap_sealed,
+		.origins = {{.name = "sweep", .knows = HAWK_HEAP_HEADERS, .end = UINT32_MAX}},
+		.origin_count = 1,
+		.knows = HAWK_HEAP_HEADERS,
 		.target = world->core.target,
 		.index = *index,
 		.sites = world->sites,

@@ -300,23 +300,6 @@ SITES_TEST(a_damaged_length_of_the_tracers_memory_hides_no_blocks)
 	assert_int_equal(loaded.sums.blocks, 2);
 }
 
-SITES_TEST(loading_the_table_alone_gives_sites_without_counts)
-{
-	uint32_t one = add_trace(world, 0x401000, 0x402000);
-	struct hawk_heap heap;
-	uint64_t id;
-
-	add_block(world, 64, 100, one, 1);
-	load(world);
-	id = site_of(one)->id;
-	assert_null(hawk_heap_load_table(world->target, NULL, &heap));
-	assert_int_equal(hawk_heap_site(&heap, one)->id, id);
-	assert_int_equal(hawk_heap_site(&heap, one)->inuse_objects, 0);
-	assert_int_equal(hawk_heap_site(&heap, 0)->id, HAWK_SITE_NO_STACK);
-	assert_int_equal(hawk_heap_site(&heap, 12345)->id, HAWK_SITE_LOST);
-	hawk_heap_deinit(&heap);
-}
-
 /* Blocks of one trace, 64 bytes apart. */
 static void fill_heap(struct world *world, uint32_t trace)
 {

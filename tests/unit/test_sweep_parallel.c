@@ -15,14 +15,6 @@
 
 enum { PAGE = 4096 };
 
-/** Memory that changes while it is read: shared with a process that does not stand still, or in a
- * core that is being written. */
-struct changing {
-	struct sweep_core core;
-	struct synthetic_block block; /* that is not there at first */
-	struct hawk_block_index index;
-};
-
 /* Where `bytes` are in the core's file. */
 static off_t find_in_file(const struct sweep_core *core, const void *bytes, size_t size)
 {
@@ -43,103 +35,58 @@ static off_t find_in_file(const struct sweep_core *core, const void *bytes, size
 	return offset;
 }
 
-static struct hawk_error *change_and_reserve(void *context, struct hawk_heap_run *run, bool *ret)
+/* Adds a block to the core's file, which is open. */
+static void change(struct sweep_core *core, struct synthetic_block block)
 {
-	struct changing *changing = context;
-	struct synthetic_heap *heap = changing->core.heap;
-	uint64_t header = changing->block.start - HAWK_HEADER_BYTES - SYNTHETIC_HEAP;
-	off_t heap_at = find_in_file(&changing->core, heap->bytes, PAGE);
-	int fd = open(changing->core.path, O_WRONLY | O_CLOEXEC);
+	uint64_t header = block.start - HAWK_HEADER_BYTES - SYNTHETIC_HEAP;
+	off_t heap_at = find_in_file(core, core->heap->bytes, PAGE);
+	int fd = open(core->path, O_WRONLY | O_CLOEXEC);
 
-	synthetic_heap_add_block(heap, changing->block);
+	synthetic_heap_add_block(core->heap, block);
 	assert_int_equal(
-		pwrite(fd, heap->bytes + header, HAWK_HEADER_BYTES, heap_at + (off_t)header),
+		pwrite(fd, core->heap->bytes + header, HAWK_HEADER_BYTES, heap_at + (off_t)header),
 		HAWK_HEADER_BYTES);
 	close(fd);
-	return hawk_block_index_reserve(&changing->index, run, ret);
 }
 
-static struct hawk_error *take_changing(void *context, const struct hawk_block *blocks,
-					size_t count)
-{
-	return hawk_block_index_add(&((struct changing *)context)->index, blocks, count);
-}
-
-static void fill_changing(void *context, const struct hawk_heap_run *run, unsigned part)
-{
-	hawk_block_index_fill(&((struct changing *)context)->index, run, part);
-}
-
-/* A share's last block ends in the next share, where there was no header when that was looked at.
- */
+/* Memory may change while it is read: shared with a process that does not stand still, or in a core
+ * that is being written. A share's last block ends in the next share, where there was no header
+ * when that was looked at. */
 TEST(a_header_that_appears_in_a_block_that_was_counted_is_set_aside)
 {
 	enum { LAST = PAGE - 48, SIZE = 200 };
 
 	for (uint8_t birth = 4; birth < 7; birth++) {
-		struct changing changing = {
-			.core.heap = synthetic_heap_create(4 * PAGE),
-			.block = {.start = SYNTHETIC_HEAP + PAGE + 48, .size = 8, .birth = birth},
-		};
-		const struct hawk_heap_sink taker = {.context = &changing,
-						     .take = take_changing,
-						     .reserve = change_and_reserve,
-						     .fill = fill_changing};
-		struct synthetic_heap *heap = changing.core.heap;
-		struct hawk_sweep_result result;
-		bool interior;
+		struct sweep_core core = {.heap = synthetic_heap_create(4 * PAGE)};
+		struct hawk_damages damages = {0};
+		const struct hawk_block *blocks;
+		struct hawk_sweep *sweep;
+		size_t count, all = 0;
 
 		synthetic_heap_add_block(
-			heap, (struct synthetic_block){
-				      .start = SYNTHETIC_HEAP + 32, .size = 64, .birth = 5});
-		synthetic_heap_add_block(
-			heap, (struct synthetic_block){
-				      .start = SYNTHETIC_HEAP + LAST, .size = SIZE, .birth = 5});
-		sweep_core_open(&changing.core);
-		changing.core.plan.window_bytes = PAGE;
-		check(hawk_block_index_init(&changing.index, heap->size));
-		check(hawk_sweep_parallel(changing.core.target, &changing.core.plan, 1, &taker,
-					  NULL, NULL, NULL, &result));
-		check(hawk_block_index_finish(&changing.index));
-		assert_int_equal(result.sums.blocks, 2);
-		assert_int_equal(result.sums.overlapping, 1);
-		assert_int_equal(changing.index.count, 2);
-		assert_int_equal(
-			hawk_block_index_find(&changing.index, changing.block.start, &interior), 1);
-		hawk_block_index_deinit(&changing.index);
-		sweep_core_close(&changing.core);
+			core.heap, (struct synthetic_block){
+					   .start = SYNTHETIC_HEAP + 32, .size = 64, .birth = 5});
+		synthetic_heap_add_block(core.heap,
+					 (struct synthetic_block){.start = SYNTHETIC_HEAP + LAST,
+								  .size = SIZE,
+								  .birth = 5});
+		sweep_core_open(&core);
+		core.plan.window_bytes = PAGE;
+		check(hawk_sweep_begin(core.target, &core.plan, 1, &damages, &sweep));
+		check(hawk_sweep_next(sweep, &blocks, &count));
+		assert_int_equal(count, 2);
+		change(&core, (struct synthetic_block){.start = SYNTHETIC_HEAP + PAGE + 48,
+						       .size = 8,
+						       .birth = birth});
+		for (; count; all += count)
+			check(hawk_sweep_next(sweep, &blocks, &count));
+		assert_int_equal(all, 0);
+		assert_int_equal(damages.counts[HAWK_DAMAGE_OVERLAP], 1);
+		assert_int_equal(damages.items[0].address, SYNTHETIC_HEAP + PAGE + 48);
+		hawk_sweep_end(sweep);
+		hawk_damages_deinit(&damages);
+		sweep_core_close(&core);
 	}
-}
-
-static void note_progress(void *context, uint64_t done, uint64_t all)
-{
-	uint64_t *last = context;
-
-	assert_in_range(done, *last, all);
-	*last = done;
-}
-
-TEST(progress_ascends_to_the_end)
-{
-	struct hawk_sweep_result result;
-	struct sweep_core core;
-
-	sweep_core_open_dense(&core, 8 << 20, 3);
-	for (unsigned threads = 1; threads <= 4; threads++) {
-		struct hawk_block_index index;
-		const struct hawk_heap_sink taker = {.context = &index,
-						     .take = hawk_block_index_add,
-						     .reserve = hawk_block_index_reserve,
-						     .fill = hawk_block_index_fill};
-		uint64_t done = 0;
-
-		check(hawk_block_index_init(&index, core.heap->size));
-		check(hawk_sweep_parallel(core.target, &core.plan, threads, &taker, note_progress,
-					  &done, NULL, &result));
-		assert_int_equal(done, result.swept_bytes);
-		hawk_block_index_deinit(&index);
-	}
-	sweep_core_close(&core);
 }
 
 static void load_sites(const struct sweep_core *core, unsigned threads, struct hawk_heap *ret)

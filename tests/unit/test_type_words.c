@@ -192,7 +192,9 @@ static void open_types(struct type_world *world, struct world *core, uint64_t se
 	synthetic_core_add_memory(core->core, SYNTHETIC_HEAP, world->bytes, HEAP_BYTES);
 	world_open(core);
 	world->heap = (struct hawk_heap){
-		.source = &hawk_heap_sealed,
+		.origins = {{.name = "sweep", .knows = HAWK_HEAP_HEADERS, .end = UINT32_MAX}},
+		.origin_count = 1,
+		.knows = HAWK_HEAP_HEADERS,
 		.target = core->target,
 		.index = world->heap.index,
 		.sites = world->sites,

@@ -58,7 +58,8 @@ static void load(struct class_world *world)
 		.path = world->path,
 		.names = {[ORDER] = "Order", [LINE] = "shop::Line", [GHOST] = "Ghost"}};
 	world->source = list_source(&world->file);
-	check(hawk_heap_load_from(&world->source, world->world->target, findings, &world->heap));
+	check(hawk_heap_load_from((const struct hawk_heap_source *const[]){&world->source}, 1,
+				  world->world->target, findings, &world->heap));
 	check(hawk_symbols_create(world->world->target, &options, findings, &world->symbols));
 	check(hawk_graph_make(&world->heap, NULL, findings, &world->graph));
 	check(hawk_reach_make(&world->graph, HAWK_EDGES_ALL, NULL, &world->reach));

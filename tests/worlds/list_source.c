@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Reads the list for each question anew.
+ * Reads the list once.
  */
 #include "list_source.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "hawk/base/cleanup.h"
 
 struct list {
 	struct hawk_block *blocks;
@@ -39,11 +37,6 @@ static struct hawk_error *add(struct list *list, uint64_t start, uint64_t size, 
 	return NULL;
 }
 
-static void hawk_cleanup_list(struct list *list)
-{
-	free(list->blocks);
-}
-
 static struct hawk_error *read_list(const char *path, struct list *list)
 {
 	FILE *file = fopen(path, "re");
@@ -66,57 +59,66 @@ static struct hawk_error *read_list(const char *path, struct list *list)
 	return err;
 }
 
-static struct hawk_error *find(const struct hawk_heap_source *source, struct hawk_heap *heap,
-			       struct hawk_findings *findings, bool *ret)
+static void forget(struct hawk_heap_found *found)
 {
-	CLEANUP(list) struct list list = {0};
-	const struct list_file *file = source->context;
-	struct hawk_error *err = read_list(file->path, &list);
+	struct list *list = found->state;
 
-	(void)findings;
-	heap->knows = HAWK_HEAP_CONTENTS | HAWK_HEAP_BLOCKS | HAWK_HEAP_ACCOUNTING;
-	heap->trace_count = list.class_count;
-	*ret = !err;
+	if (list)
+		free(list->blocks);
+	free(list);
+}
+
+static struct hawk_error *find(const struct hawk_heap_search *search, struct hawk_heap_found *ret,
+			       bool *is_there)
+{
+	const struct list_file *file = ret->source->context;
+	struct list *list = calloc(1, sizeof(*list));
+	struct hawk_error *err = list ? read_list(file->path, list) : &hawk_enomem;
+
+	(void)search;
+	ret->state = list;
+	ret->knows = HAWK_HEAP_CONTENTS | HAWK_HEAP_BLOCKS | HAWK_HEAP_ACCOUNTING;
+	ret->small_granules = file->small_granules;
+	ret->class_count = list ? list->class_count : 0;
+	for (size_t i = 0; !err && i < file->span_count; i++)
+		err = hawk_heap_spans_add(&ret->spans, file->spans[i]);
+	*is_there = !err && list->count;
 	return err;
 }
 
-static struct hawk_error *walk(const struct hawk_heap *heap, unsigned threads,
-			       const struct hawk_heap_sink *sink, struct hawk_findings *findings,
-			       struct hawk_heap_sums *ret)
+static struct hawk_error *walk(struct hawk_heap_walk *walk, const struct hawk_block **ret,
+			       size_t *count)
 {
-	CLEANUP(list) struct list list = {0};
-	const struct list_file *file = heap->source->context;
-	struct hawk_error *err = read_list(file->path, &list);
-	struct hawk_heap_sums sums = {.blocks = list.count};
+	const struct list *list = walk->found->state;
+	uint64_t left = list->count - walk->at[0];
 
-	(void)threads;
-	(void)findings;
-	for (size_t i = 0; i < list.count; i++)
-		sums.bytes += list.blocks[i].size;
-	for (size_t i = 0; i < list.count && !err; i += HAWK_HEAP_BATCH) {
-		size_t left = list.count - i;
-
-		err = sink->take(sink->context, list.blocks + i,
-				 left < HAWK_HEAP_BATCH ? left : HAWK_HEAP_BATCH);
-	}
-	*ret = sums;
-	return err;
+	*ret = list->blocks + walk->at[0];
+	*count = left < HAWK_HEAP_BATCH ? left : HAWK_HEAP_BATCH;
+	walk->at[0] += *count;
+	return NULL;
 }
 
-static const char *class_name(const struct hawk_heap *heap, uint32_t number)
+static void find_class(const struct hawk_heap_found *found, uint32_t number, struct hawk_class *ret)
 {
-	const struct list_file *file = heap->source->context;
+	const struct list_file *file = found->source->context;
 
-	return number < LIST_CLASSES_MAX && file->names[number] ? file->names[number] : "unnamed";
+	ret->kind = HAWK_CLASS_TYPE;
+	ret->name = "unnamed";
+	ret->offset = number;
+	if (number >= LIST_CLASSES_MAX || !file->names[number])
+		return;
+	ret->name = file->names[number];
+	ret->offset = 0;
 }
 
 struct hawk_heap_source list_source(const struct list_file *file)
 {
 	return (struct hawk_heap_source){
 		.name = "list",
-		.context = (void *)file,
+		.context = file,
 		.find = find,
 		.walk = walk,
-		.class_name = class_name,
+		.class = find_class,
+		.forget = forget,
 	};
 }

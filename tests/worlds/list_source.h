@@ -13,9 +13,13 @@ enum { LIST_CLASSES_MAX = 16 };
 
 struct list_file {
 	/** Its lines are "address size class": numbers in decimal or, with 0x, hexadecimal; class
-	 * 0 = not known. Addresses are multiples of 16, in any order. */
+	 * 0 = not known. Addresses are multiples of 16, or of 8 with `small_granules`, in any
+	 * order. */
 	const char *path;
 	const char *names[LIST_CLASSES_MAX]; /**< of classes; NULL = "unnamed" */
+	bool small_granules;
+	const struct hawk_heap_span *spans;
+	size_t span_count;
 };
 
 /** The source over `file`, which must outlive it. */

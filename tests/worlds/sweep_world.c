@@ -5,7 +5,7 @@
  */
 #include "sweep_world.h"
 
-#include "heap/outside.h"
+#include "heap/heaps.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -41,6 +41,7 @@ int sweep_world_teardown(void **state)
 
 	close_core(world);
 	hawk_findings_deinit(&world->findings);
+	hawk_damages_deinit(&world->damages);
 	synthetic_heap_destroy(world->heap);
 	free(world);
 	return 0;
@@ -54,11 +55,8 @@ void sweep_world_open(struct sweep_world *world, struct synthetic_core *core)
 	assert_null(hawk_target_open_core(world->path, &world->findings, &world->target));
 }
 
-static struct hawk_error *collect(void *context, const struct hawk_block *blocks, size_t count)
+static void collect(struct sweep_world *world, const struct hawk_block *blocks, size_t count)
 {
-	struct sweep_world *world = context;
-
-	assert_true(count > 0 && count <= HAWK_HEAP_BATCH);
 	for (size_t i = 0; i < count; i++) {
 		assert_true(world->count < SWEEP_BLOCKS_MAX);
 		if (world->count)
@@ -69,50 +67,62 @@ static struct hawk_error *collect(void *context, const struct hawk_block *blocks
 				    blocks[i].start);
 		world->blocks[world->count++] = blocks[i];
 	}
-	return NULL;
 }
 
 void sweep_world_sweep_again(struct sweep_world *world)
 {
-	const struct hawk_heap_sink sink = {.context = world, .take = collect};
+	const struct hawk_block *blocks;
+	struct hawk_sweep *sweep;
+	size_t count;
 
 	world->count = 0;
-	memset(&world->result, 0xff, sizeof(world->result));
-	assert_null(hawk_sweep_parallel(world->target, &world->plan, 1, &sink, NULL, NULL,
-					&world->findings, &world->result));
+	hawk_damages_deinit(&world->damages);
+	check(hawk_sweep_begin(world->target, &world->plan, 1, &world->damages, &sweep));
+	for (;;) {
+		check(hawk_sweep_next(sweep, &blocks, &count));
+		if (!count)
+			break;
+		collect(world, blocks, count);
+	}
+	world->result = *hawk_sweep_result(sweep);
+	hawk_sweep_end(sweep);
+	hawk_damages_report(&world->damages, &world->findings);
 	assert_int_equal(world->result.sums.blocks, world->count);
 }
 
-/** What loads a heap from its blocks. */
-struct loading {
-	struct hawk_block_index *index;
-	struct hawk_heap_outside outside;
-};
-
-static struct hawk_error *load(void *context, const struct hawk_block *blocks, size_t count)
+void sweep_index(const struct hawk_target *target, const struct hawk_sweep_plan *plan,
+		 unsigned threads, struct hawk_block_index *index, struct hawk_sweep_result *ret)
 {
-	struct loading *loading = context;
+	struct hawk_damages damages = {0};
+	const struct hawk_block *blocks;
+	struct hawk_sweep *sweep;
+	size_t count;
 
-	check(hawk_heap_outside_take(&loading->outside, blocks, count));
-	return hawk_block_index_add(loading->index, blocks, count);
+	check(hawk_sweep_begin(target, plan, threads, &damages, &sweep));
+	do {
+		check(hawk_sweep_next(sweep, &blocks, &count));
+		check(hawk_block_index_add(index, blocks, count));
+	} while (count);
+	*ret = *hawk_sweep_result(sweep);
+	hawk_sweep_end(sweep);
+	hawk_damages_deinit(&damages);
+	check(hawk_block_index_finish(index));
 }
 
-void sweep_world_index(struct hawk_heap *heap, const struct hawk_sweep_plan *plan,
-		       struct hawk_findings *findings)
+void sweep_world_index(struct hawk_heap *heap, const struct hawk_sweep_plan *plan)
 {
-	struct loading loading = {
-		.index = &heap->index,
-		.outside = {.source = &hawk_heap_sealed, .target = heap->target},
-	};
-	const struct hawk_heap_sink sink = {.context = &loading, .take = load};
 	struct hawk_sweep_result result;
 
-	heap->source = &hawk_heap_sealed;
+	heap->knows = HAWK_HEAP_HEADERS;
+	heap->found[0] =
+		(struct hawk_heap_found){.source = &hawk_heap_sealed, .knows = HAWK_HEAP_HEADERS};
+	heap->found_count = heap->origin_count = 1;
+	heap->origins[0] = (struct hawk_heap_origin){
+		.name = "sweep", .knows = HAWK_HEAP_HEADERS, .end = UINT32_MAX};
+	heap->class_first = UINT32_MAX;
 	check(hawk_block_index_init(&heap->index, hawk_target_present_bytes(heap->target)));
-	check(hawk_sweep_parallel(heap->target, plan, 1, &sink, NULL, NULL, findings, &result));
-	check(hawk_block_index_finish(&heap->index));
-	check(hawk_heap_outside_finish(&loading.outside));
-	heap->regions.outside = loading.outside.spans;
+	sweep_index(heap->target, plan, 1, &heap->index, &result);
+	check(hawk_heap_add_heaps(heap));
 }
 
 void sweep_world_sweep(struct sweep_world *world)
@@ -378,7 +388,7 @@ static void open_file(struct sweep_core *core, struct synthetic_core *file, bool
 	core->plan.key = core->heap->table->header.key;
 	core->plan.trace_count = 8;
 	core->plan.birth_max = 200;
-	core->plan.excluded.items = core->excluded;
+	core->plan.excluded = core->excluded;
 }
 
 void sweep_core_open_spoiled(struct sweep_core *core, uint64_t bytes, uint64_t seam, uint64_t seed)
@@ -388,7 +398,7 @@ void sweep_core_open_spoiled(struct sweep_core *core, uint64_t bytes, uint64_t s
 	open_file(core,
 		  seed % 4 ? synthetic_heap_core(core->heap)
 			   : sweep_world_tear(core->heap, seed, core->excluded,
-					      &core->plan.excluded.count),
+					      &core->plan.excluded_count),
 		  seed % 8 >= 4);
 }
 

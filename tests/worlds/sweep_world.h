@@ -25,6 +25,7 @@ struct sweep_world {
 	struct hawk_target *target;
 	struct hawk_sweep_plan plan;
 	struct hawk_sweep_result result;
+	struct hawk_damages damages;
 	size_t count;
 	struct hawk_block blocks[SWEEP_BLOCKS_MAX];
 };
@@ -78,10 +79,13 @@ struct synthetic_core *sweep_world_cut(const struct sweep_world *world, uint64_t
 /** Offset of a block that was found, from SYNTHETIC_HEAP. */
 uint64_t sweep_world_offset(const struct sweep_world *world, size_t block);
 
-/** A heap of sealed blocks in a core that need not have a table: fills index, regions and source of
+/** A heap of sealed blocks in a core that need not have a table: fills index, spans and origins of
  * `heap`, which has a target. `plan` says what to look for. */
-void sweep_world_index(struct hawk_heap *heap, const struct hawk_sweep_plan *plan,
-		       struct hawk_findings *findings);
+void sweep_world_index(struct hawk_heap *heap, const struct hawk_sweep_plan *plan);
+
+/** Fills an index that has been made with the blocks of a sweep. */
+void sweep_index(const struct hawk_target *target, const struct hawk_sweep_plan *plan,
+		 unsigned threads, struct hawk_block_index *index, struct hawk_sweep_result *ret);
 
 /** A core of a heap of any size, for sweeps on several threads. */
 struct sweep_core {

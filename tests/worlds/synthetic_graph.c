@@ -35,7 +35,7 @@ struct graph_world *graph_world_create(void)
 void graph_world_destroy(struct graph_world *world)
 {
 	hawk_graph_deinit(&world->graph);
-	hawk_heap_regions_deinit(&world->found.regions);
+	hawk_heap_spans_deinit(&world->found.spans);
 	hawk_block_index_deinit(&world->found.index);
 	hawk_target_close(world->target);
 	hawk_findings_deinit(&world->findings);
@@ -175,7 +175,7 @@ void graph_world_open(struct graph_world *world, unsigned threads, size_t cut_by
 		.site_of_trace = site_of_trace,
 		.trace_count = GRAPH_TRACES,
 	};
-	sweep_world_index(&world->found, &plan, &world->findings);
+	sweep_world_index(&world->found, &plan);
 	hawk_parallel_set_threads(threads);
 	check(hawk_graph_make(&world->found, NULL, &world->findings, &world->graph));
 }

@@ -99,7 +99,7 @@ static void open_world(struct schema_world *world, size_t cut_bytes)
 		.site_of_trace = world->site_of_trace,
 		.trace_count = SITES,
 	};
-	sweep_world_index(&world->of_sites, &plan, &world->findings);
+	sweep_world_index(&world->of_sites, &plan);
 }
 
 struct schema_world *schema_world_create(size_t cut_bytes)
@@ -124,7 +124,7 @@ struct schema_world *schema_world_create(size_t cut_bytes)
 
 void schema_world_destroy(struct schema_world *world)
 {
-	hawk_heap_regions_deinit(&world->of_sites.regions);
+	hawk_heap_spans_deinit(&world->of_sites.spans);
 	hawk_block_index_deinit(&world->of_sites.index);
 	hawk_target_close(world->target);
 	hawk_findings_deinit(&world->findings);

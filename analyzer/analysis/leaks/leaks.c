@@ -41,7 +41,8 @@ static bool are_only_dropped(const struct hawk_graph *graph)
 {
 	const struct hawk_heap *heap = graph->heap;
 
-	return heap->dropped_objects && !hawk_heap_unaccounted(heap) && !heap->sums.implausible;
+	return heap->dropped_objects && !hawk_heap_unaccounted(heap) &&
+	       !heap->damages.counts[HAWK_DAMAGE_HEADER];
 }
 
 enum hawk_leaks_doubt hawk_leaks_doubt(const struct hawk_graph *graph)
@@ -55,8 +56,9 @@ enum hawk_leaks_doubt hawk_leaks_doubt(const struct hawk_graph *graph)
 		return HAWK_LEAKS_MEMORY_MISSING;
 	if (heap->discarded_heaps)
 		return HAWK_LEAKS_HEAPS_DISCARDED;
-	return heap->regions.blocks_missing && !are_only_dropped(graph) ? HAWK_LEAKS_OVERWRITTEN
-									: HAWK_LEAKS_NO_DOUBT;
+	return hawk_heap_spans_have(&heap->spans, HAWK_SPAN_UNSOUND) && !are_only_dropped(graph)
+		       ? HAWK_LEAKS_OVERWRITTEN
+		       : HAWK_LEAKS_NO_DOUBT;
 }
 
 bool hawk_leaks_may_hide(const struct hawk_graph *graph, const struct hawk_leaks *leaks)

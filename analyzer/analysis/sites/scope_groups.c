@@ -29,7 +29,7 @@ static void add_sites(const struct hawk_heap *heap, const uint32_t *sites, size_
 			.alloc_bytes = site->alloc_bytes,
 		};
 
-		add_group(&groups[hawk_table_scope(heap->table, site->trace)], &group);
+		add_group(&groups[hawk_heap_scope(heap, site->trace)], &group);
 	}
 }
 

@@ -5,175 +5,182 @@
  */
 #include "hawk/heap/heap.h"
 
-#include "hawk/base/progress.h"
-#include "hawk/libc/chunk.h"
-#include "scan.h"
+#include "hawk/target/extent.h"
 #include "sweep.h"
 
 #include <stdlib.h>
 
+/** What is kept of a heap that was found. */
+struct state {
+	struct hawk_sweep_plan plan;
+	struct hawk_span *excluded;
+};
+
 /* Everything of the tracer's but the blocks that it handed out itself; overlapping extents of a
  * damaged table become one span. */
-static struct hawk_error *make_metadata(const struct hawk_table *table,
-					struct hawk_heap_regions *regions)
+static struct hawk_error *find_metadata(const struct hawk_table *table,
+					struct hawk_heap_found *found)
 {
+	struct state *state = found->state;
 	size_t count;
 	const struct hawk_table_extent *extents = hawk_table_extents(table, &count);
 	struct hawk_span *spans = calloc(count + 1, sizeof(*spans));
+	struct hawk_error *err = spans ? NULL : &hawk_enomem;
 	size_t used = 0;
 
-	if (!spans)
-		return &hawk_enomem;
-	for (size_t i = 0; i < count; i++) {
+	state->excluded = spans;
+	for (size_t i = 0; !err && i < count; i++) {
 		struct hawk_span span = {extents[i].address, extents[i].address + extents[i].bytes};
 
 		if (extents[i].kind == HAWK_EXTENT_BOOTSTRAP)
 			continue;
-		if (used && span.start <= spans[used - 1].end) {
-			if (span.end > spans[used - 1].end)
-				spans[used - 1].end = span.end;
-			continue;
-		}
-		spans[used++] = span;
+		if (!used || span.start > spans[used - 1].end)
+			spans[used++] = span;
+		else if (span.end > spans[used - 1].end)
+			spans[used - 1].end = span.end;
 	}
-	regions->metadata = (struct hawk_spans){spans, used};
-	return NULL;
-}
-
-/* Of the twin only what never changes is of use. */
-static struct hawk_error *make_undumped(const struct hawk_table *table,
-					struct hawk_heap_regions *regions)
-{
-	const struct hawk_table_header *header = hawk_table_header(table);
-	struct hawk_span *spans;
-
-	if (hawk_table_is_twin(table))
-		return NULL;
-	spans = calloc(HAWK_TABLE_UNDUMPED, sizeof(*spans));
-	if (!spans)
-		return &hawk_enomem;
-	regions->undumped.items = spans;
-	regions->undumped_known = header->undumped_watched == 1 && !header->undumped_lost;
-	for (size_t i = 0; i < HAWK_TABLE_UNDUMPED; i++) {
-		const struct hawk_table_undumped *range = &header->undumped[i];
-
-		if (range->start && range->end)
-			spans[regions->undumped.count++] =
-				(struct hawk_span){range->start, range->end};
-		else if (range->start)
-			regions->undumped_known = false;
-	}
-	return NULL;
-}
-
-static void report_discarded(const struct hawk_heap *heap, struct hawk_findings *findings)
-{
-	static const char outcome[] = "blocks that lay there still count as live and look lost, so "
-				      "nothing is called lost";
-	unsigned long long times = heap->discarded_heaps;
-
-	if (times == 1)
-		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "heaps-discarded",
-				  "an arena of the allocator was reset or destroyed: until its "
-				  "memory is used again, %s",
-				  outcome);
-	else if (times)
-		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "heaps-discarded",
-				  "arenas of the allocator were reset or destroyed %llu times: "
-				  "until their memory is used again, %s",
-				  times, outcome);
-}
-
-static struct hawk_error *find(const struct hawk_heap_source *source, struct hawk_heap *heap,
-			       struct hawk_findings *findings, bool *ret)
-{
-	struct hawk_target *target = heap->target;
-	const struct hawk_table_header *header;
-	struct hawk_error *err = hawk_table_find(hawk_target_table(target), findings, &heap->table);
-
-	(void)source;
-	*ret = heap->table;
-	if (err || !heap->table)
-		return err;
-	header = hawk_table_header(heap->table);
-	heap->knows = HAWK_HEAP_STACKS | HAWK_HEAP_COUNTERS;
-	if (!hawk_target_process(target)->table_file)
-		heap->knows |= HAWK_HEAP_AGES | HAWK_HEAP_CONTENTS | HAWK_HEAP_EXACT |
-			       HAWK_HEAP_BLOCKS | HAWK_HEAP_ACCOUNTING;
-	heap->totals = hawk_table_totals(heap->table);
-	heap->dropped_objects = header->dropped_objects;
-	heap->dropped_bytes = header->dropped_bytes;
-	heap->discarded_heaps = header->discarded_heaps;
-	report_discarded(heap, findings);
-	heap->sample_mean = hawk_table_sample_mean(heap->table);
-	heap->trace_count = header->trace_count;
-	heap->life = hawk_life_find(header, &hawk_target_process(target)->end);
-	err = make_undumped(heap->table, &heap->regions);
-	return err ? err : make_metadata(heap->table, &heap->regions);
-}
-
-static struct hawk_sweep_plan plan_of(const struct hawk_heap *heap)
-{
-	return (struct hawk_sweep_plan){
-		.key = hawk_table_header(heap->table)->key,
-		.trace_count = hawk_table_trace_limit(heap->table),
-		.birth_max = hawk_table_birth_limit(heap->table),
-		.excluded = heap->regions.metadata,
-	};
-}
-
-static void report_reading(void *context, uint64_t done, uint64_t all)
-{
-	(void)context;
-	hawk_progress_reach_of(done, all);
-}
-
-static struct hawk_error *walk(const struct hawk_heap *heap, unsigned threads,
-			       const struct hawk_heap_sink *sink, struct hawk_findings *findings,
-			       struct hawk_heap_sums *ret)
-{
-	struct hawk_sweep_plan plan = plan_of(heap);
-	struct hawk_sweep_result result;
-	struct hawk_progress progress;
-	struct hawk_error *err;
-
-	hawk_progress_begin_bytes(&progress, "reading memory", 0);
-	err = hawk_sweep_parallel(heap->target, &plan, threads, sink, report_reading, NULL,
-				  findings, &result);
-	hawk_progress_end(&progress);
-	if (!err)
-		*ret = result.sums;
+	for (size_t i = 0; !err && i < used; i++)
+		err = hawk_heap_spans_add(&found->spans,
+					  (struct hawk_heap_span){.start = spans[i].start,
+								  .end = spans[i].end,
+								  .kind = HAWK_SPAN_METADATA});
+	state->plan.excluded = spans;
+	state->plan.excluded_count = used;
 	return err;
 }
 
-static enum hawk_block_state at(const struct hawk_heap *heap, uint64_t address,
-				struct hawk_block *ret)
+/* Of the twin only what never changes is of use. */
+static struct hawk_error *find_undumped(const struct hawk_table *table,
+					struct hawk_heap_found *found)
 {
-	struct hawk_sweep_plan plan = plan_of(heap);
+	const struct hawk_table_header *header = hawk_table_header(table);
+	struct hawk_error *err = NULL;
 
-	return hawk_block_at(heap->target, &plan, address, ret);
+	if (hawk_table_is_twin(table))
+		return NULL;
+	found->undumped_known = header->undumped_watched == 1 && !header->undumped_lost;
+	for (size_t i = 0; !err && i < HAWK_TABLE_UNDUMPED; i++) {
+		const struct hawk_table_undumped *range = &header->undumped[i];
+
+		if (range->start && range->end)
+			err = hawk_heap_spans_add(
+				&found->spans, (struct hawk_heap_span){.start = range->start,
+								       .end = range->end,
+								       .kind = HAWK_SPAN_UNDUMPED});
+		else if (range->start)
+			found->undumped_known = false;
+	}
+	return err;
 }
 
-/* Below the header: padding, then what the allocator writes in front of its blocks. */
-static bool extent(const struct hawk_target *target, const struct hawk_block *block,
-		   struct hawk_span *ret)
+static struct hawk_error *use_table(const struct hawk_table *table, struct hawk_heap_found *found)
 {
-	struct hawk_block sealed = {.start = block->start};
-	uint64_t word;
+	const struct hawk_table_header *header = hawk_table_header(table);
+	struct state *state = calloc(1, sizeof(*state));
+	struct hawk_error *err;
 
-	if (hawk_target_read_some(target, block->start - HAWK_HEADER_BYTES, &word, sizeof(word)) !=
-	    sizeof(word))
-		return false;
-	sealed.offset_code = (uint8_t)hawk_header_offset_code(word);
-	return hawk_chunk_heap(target, block->start - hawk_scan_offset_bytes(target, &sealed),
-			       block->start + block->size, ret);
+	if (!state)
+		return &hawk_enomem;
+	found->state = state;
+	found->class_count = header->trace_count;
+	found->knows = HAWK_HEAP_STACKS | HAWK_HEAP_COUNTERS;
+	if (!hawk_target_process(found->target)->table_file)
+		found->knows |= HAWK_HEAP_AGES | HAWK_HEAP_CONTENTS | HAWK_HEAP_EXACT |
+				HAWK_HEAP_BLOCKS | HAWK_HEAP_ACCOUNTING | HAWK_HEAP_HEADERS;
+	state->plan.key = header->key;
+	state->plan.trace_count = hawk_table_trace_limit(table);
+	state->plan.birth_max = hawk_table_birth_limit(table);
+	err = find_undumped(table, found);
+	return err ? err : find_metadata(table, found);
+}
+
+static struct hawk_error *find(const struct hawk_heap_search *search, struct hawk_heap_found *ret,
+			       bool *is_there)
+{
+	struct hawk_error *err =
+		hawk_table_find(hawk_target_table(search->target), search->findings, &ret->table);
+
+	*is_there = ret->table;
+	return err || !ret->table ? err : use_table(ret->table, ret);
+}
+
+static struct hawk_error *walk(struct hawk_heap_walk *walk, const struct hawk_block **ret,
+			       size_t *count)
+{
+	const struct state *state = walk->found->state;
+	struct hawk_sweep *sweep = walk->state;
+	struct hawk_error *err = NULL;
+
+	if (!sweep) {
+		err = hawk_sweep_begin(walk->found->target, &state->plan, walk->threads,
+				       walk->damages, &sweep);
+		if (err)
+			return err;
+		walk->state = sweep;
+		walk->all = hawk_sweep_bytes(sweep);
+	}
+	err = hawk_sweep_next(sweep, ret, count);
+	walk->sums = hawk_sweep_result(sweep)->sums;
+	walk->done = hawk_sweep_result(sweep)->swept_bytes;
+	return err;
+}
+
+static void leave(struct hawk_heap_walk *walk)
+{
+	hawk_sweep_end(walk->state);
+}
+
+/* The table whole: names in it (paths, scopes, types, options) are those of the program. A damaged
+ * length must not keep what lies behind the tracer's memory. */
+static struct hawk_error *keep(const struct hawk_heap *heap, const struct hawk_heap_found *found,
+			       hawk_keep_function *take, void *context)
+{
+	size_t count;
+	const struct hawk_table_extent *extents = hawk_table_extents(heap->table, &count);
+	struct hawk_error *err = NULL;
+
+	for (size_t i = 0; !err && i < count; i++) {
+		uint64_t start = extents[i].address;
+		struct hawk_extent memory;
+
+		if (extents[i].kind != HAWK_EXTENT_PRIVATE &&
+		    extents[i].kind != HAWK_EXTENT_BOOTSTRAP &&
+		    hawk_extent_at(found->target, start, &memory) &&
+		    extents[i].bytes <= memory.end - start)
+			err = take(context, start, start + extents[i].bytes);
+	}
+	return err;
+}
+
+static void forget(struct hawk_heap_found *found)
+{
+	struct state *state = found->state;
+
+	if (state)
+		free(state->excluded);
+	free(state);
+	found->state = NULL;
+}
+
+bool hawk_sealed_dead_at(const struct hawk_heap *heap, uint64_t start, uint64_t address,
+			 struct hawk_block *ret)
+{
+	for (unsigned i = 0; i < heap->found_count; i++) {
+		const struct hawk_heap_found *found = &heap->found[i];
+		const struct state *state = found->state;
+
+		if (found->source == &hawk_heap_sealed)
+			return hawk_sweep_find_dead(found->target, &state->plan, start, address,
+						    ret);
+	}
+	return false;
 }
 
 const struct hawk_heap_source hawk_heap_sealed = {
 	.name = "sweep",
-	.has_headers = true,
 	.find = find,
 	.walk = walk,
-	.at = at,
-	.extent = extent,
+	.leave = leave,
+	.keep = keep,
+	.forget = forget,
 };

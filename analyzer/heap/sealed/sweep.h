@@ -17,9 +17,9 @@
  * Swept is all memory that is writable, and anonymous memory whatever its rights: programs protect
  * pages inside of blocks. Likewise a block may reach into a mapping of any rights that touches.
  *
- * A sweep on several threads: each looks for blocks in a share of memory, what lies there is
- * decided in the order of addresses, and what has been decided is taken side by side again. What
- * comes out is the same whatever the number of threads.
+ * A sweep on several threads: each looks for headers in a share of memory; what is a block is
+ * decided in the order of addresses on the caller's. What comes out is the same whatever the number
+ * of threads.
  */
 #ifndef HAWK_ANALYZER_HEAP_SEALED_SWEEP_H
 #define HAWK_ANALYZER_HEAP_SEALED_SWEEP_H
@@ -29,9 +29,10 @@
 /** What to look for. */
 struct hawk_sweep_plan {
 	struct hawk_seal_key key;
-	uint32_t trace_count;       /**< trace ids at or above this are implausible */
-	uint8_t birth_max;          /**< later births are implausible */
-	struct hawk_spans excluded; /**< the tracer's own extents, which are not heap */
+	uint32_t trace_count;             /**< trace ids at or above this are implausible */
+	uint8_t birth_max;                /**< later births are implausible */
+	const struct hawk_span *excluded; /**< sorted: the tracer's own memory, which is no heap */
+	size_t excluded_count;
 	size_t window_bytes; /**< shares to look through at a time, about; 0 = a default; the result
 				does not depend on it */
 };
@@ -42,34 +43,37 @@ struct hawk_sweep_result {
 	uint64_t dead;        /**< dead seals met */
 };
 
-/** How many threads there are at most for `threads`, of which 0 = as many as processors. */
-unsigned hawk_sweep_parts(unsigned threads);
+struct hawk_sweep;
 
-/** `progress` may be NULL; called on the caller's thread, with bytes done and bytes in all. The
- * taker has seen everything, and runs no more, when this returns; after an error not all of it. */
-struct hawk_error *hawk_sweep_parallel(const struct hawk_target *target,
-				       const struct hawk_sweep_plan *plan, unsigned threads,
-				       const struct hawk_heap_sink *taker,
-				       void (*progress)(void *context, uint64_t done, uint64_t all),
-				       void *progress_context, struct hawk_findings *findings,
-				       struct hawk_sweep_result *ret);
+/** Begins a sweep on up to `threads` threads, which find headers while the caller uses blocks.
+ * `target`, `plan` and `damages` must outlive it. */
+struct hawk_error *hawk_sweep_begin(const struct hawk_target *target,
+				    const struct hawk_sweep_plan *plan, unsigned threads,
+				    struct hawk_damages *damages, struct hawk_sweep **ret);
+
+/** Gives the next blocks, valid until the next call. `*count` 0 = there are no more. */
+struct hawk_error *hawk_sweep_next(struct hawk_sweep *sweep, const struct hawk_block **ret,
+				   size_t *count);
+
+/** Returns what has been counted so far: of blocks that were given, and of all in front of them. */
+const struct hawk_sweep_result *hawk_sweep_result(const struct hawk_sweep *sweep);
+
+/** Returns the bytes of memory that are to be swept. */
+uint64_t hawk_sweep_bytes(const struct hawk_sweep *sweep);
+
+/** Accepts NULL. */
+void hawk_sweep_end(struct hawk_sweep *sweep);
 
 /** Bytes of the pages in [start, end) that can be read and hold anything but zeros. */
 struct hawk_error *hawk_sweep_touched(const struct hawk_target *target, uint64_t start,
 				      uint64_t end, uint64_t *ret);
 
-/**
- * The block that contains `address`, found by looking backwards from it through the mappings that
- * touch (and, once a block has been found, for one around it for another
- * HAWK_BLOCK_AT_AUDIT_BYTES). The answer is that of the sweep for everything within this distance.
- * `*ret` is set for every state but HAWK_BLOCK_NONE.
- */
-enum { HAWK_BLOCK_AT_AUDIT_BYTES = 16 << 20 };
-enum hawk_block_state hawk_block_at(const struct hawk_target *target,
-				    const struct hawk_sweep_plan *plan, uint64_t address,
-				    struct hawk_block *ret);
+/** Looks for a dead seal in [start, address], the nearest one to `address` first. */
+bool hawk_sweep_find_dead(const struct hawk_target *target, const struct hawk_sweep_plan *plan,
+			  uint64_t start, uint64_t address, struct hawk_block *ret);
 
-/** Adds what a sweep found damaged to `findings`. */
-void hawk_sweep_report(const struct hawk_heap_sums *result, struct hawk_findings *findings);
+/** The same in a heap whose sources include this one. */
+bool hawk_sealed_dead_at(const struct hawk_heap *heap, uint64_t start, uint64_t address,
+			 struct hawk_block *ret);
 
 #endif

@@ -43,33 +43,34 @@ static uint64_t covered_end(const struct hawk_sweep_resolver *resolver)
 	return end;
 }
 
-/* Sums are made here and not block by block: it is half as dear. */
-static struct hawk_error *flush_batch(struct hawk_sweep_state *sweep)
+/* Begins a batch with the candidate. Sums are made here and not block by block: it is half as dear.
+ */
+static void begin_batch(struct hawk_sweep_state *sweep)
 {
-	size_t count = sweep->batch_count;
-
+	sweep->batch[0] = sweep->batch[sweep->batch_count];
 	sweep->batch_count = 0;
-	if (!count)
-		return NULL;
-	hawk_sweep_sum(sweep->target, sweep->batch, count, &sweep->result.sums);
-	return sweep->taker->take(sweep->taker->context, sweep->batch, count);
+}
+
+static void end_batch(struct hawk_sweep_state *sweep)
+{
+	hawk_sweep_sum(sweep->target, sweep->batch, sweep->batch_count, &sweep->result.sums);
 }
 
 /* The candidate can no longer be overlapped: it is a result. */
-static inline struct hawk_error *keep_candidate(struct hawk_sweep_state *sweep)
+static inline void keep_candidate(struct hawk_sweep_state *sweep)
 {
 	if (!sweep->resolver.has_candidate)
-		return NULL;
+		return;
 	sweep->resolver.has_candidate = false;
 	sweep->result.sums.clipped += sweep->resolver.candidate_clipped;
-	return ++sweep->batch_count == HAWK_HEAP_BATCH ? flush_batch(sweep) : NULL;
+	sweep->batch_count++;
 }
 
 static inline void set_candidate(struct hawk_sweep_state *sweep, const struct hawk_block *block)
 {
 	struct hawk_sweep_resolver *resolver = &sweep->resolver;
 
-	assert(!resolver->has_candidate && sweep->batch_count < HAWK_HEAP_BATCH);
+	assert(!resolver->has_candidate);
 	sweep->batch[sweep->batch_count] = *block;
 	sweep->batch[sweep->batch_count].depth = (uint8_t)resolver->carved_count;
 	resolver->has_candidate = true;
@@ -77,6 +78,16 @@ static inline void set_candidate(struct hawk_sweep_state *sweep, const struct ha
 	resolver->candidate_birth = block->birth;
 	resolver->candidate_clipped =
 		resolver->candidate_end > sweep->extents[sweep->mapping].present_end;
+}
+
+static void set_aside(struct hawk_sweep_state *sweep, const struct hawk_block *block,
+		      const struct hawk_block *younger)
+{
+	hawk_damages_add(sweep->damages, &(struct hawk_damage){
+						 .kind = HAWK_DAMAGE_OVERLAP,
+						 .address = block->start,
+						 .neighbour = younger->start,
+					 });
 }
 
 static bool younger_reaches(const struct hawk_sweep_resolver *resolver, unsigned birth,
@@ -106,50 +117,49 @@ static bool leaves_carved(const struct hawk_sweep_resolver *resolver,
 	       block->start + block->size > resolver->carved[resolver->carved_count - 1];
 }
 
-/* The block's header lies below the end of an earlier block. Sets `*out` if it is set aside. */
-static __attribute__((noinline)) struct hawk_error *
-resolve_overlap(struct hawk_sweep_state *sweep, const struct hawk_block *block, bool *out)
+/* The block's header lies below the end of an earlier block. Returns true if it is set aside. */
+static __attribute__((noinline)) bool resolve_overlap(struct hawk_sweep_state *sweep,
+						      const struct hawk_block *block)
 {
 	struct hawk_sweep_resolver *resolver = &sweep->resolver;
+	struct hawk_block *candidate = &sweep->batch[sweep->batch_count];
 	uint64_t header = block->start - HAWK_HEADER_BYTES;
-	struct hawk_error *err = NULL;
+	bool out;
 
 	if (resolver->has_candidate && header >= resolver->candidate_end)
-		err = keep_candidate(sweep);
+		keep_candidate(sweep);
 	while (resolver->carved_count && resolver->carved[resolver->carved_count - 1] <= header)
 		resolver->carved_count--;
 	/* What was decided without a candidate is final. Only where memory has changed since it was
 	 * looked at is there a header in it. */
-	*out = header < resolver->settled_end || younger_reaches(resolver, block->birth, header) ||
-	       leaves_carved(resolver, block);
-	if (!err && !*out && resolver->has_candidate &&
-	    is_carved(resolver, &sweep->batch[sweep->batch_count], block)) {
+	out = header < resolver->settled_end || younger_reaches(resolver, block->birth, header) ||
+	      leaves_carved(resolver, block);
+	if (!out && resolver->has_candidate && is_carved(resolver, candidate, block)) {
 		resolver->carved[resolver->carved_count++] = resolver->candidate_end;
-		return keep_candidate(sweep);
+		keep_candidate(sweep);
+		return false;
 	}
 	if (resolver->has_candidate && block->birth >= resolver->candidate_birth) {
 		resolver->has_candidate = false;
-		sweep->result.sums.overlapping++;
+		set_aside(sweep, candidate, block);
 	}
 	/* What is no pool's object and lies in a block that was carved up is kept as a piece of it:
 	 * that block cannot be taken back any more. */
-	sweep->result.sums.overlapping +=
-		*out || (resolver->carved_count && block->kind != HAWK_KIND_POOL);
-	return err;
+	if (out || (resolver->carved_count && block->kind != HAWK_KIND_POOL))
+		set_aside(sweep, block, candidate);
+	return out;
 }
 
-static inline struct hawk_error *resolve(struct hawk_sweep_state *sweep,
-					 const struct hawk_block *block)
+static inline void resolve(struct hawk_sweep_state *sweep, const struct hawk_block *block)
 {
 	struct hawk_sweep_resolver *resolver = &sweep->resolver;
 	uint64_t end = block->start + block->size;
-	struct hawk_error *err;
 	bool out = false;
 
 	if (__builtin_expect(block->start - HAWK_HEADER_BYTES >= resolver->furthest_of_all, 1))
-		err = keep_candidate(sweep);
+		keep_candidate(sweep);
 	else
-		err = resolve_overlap(sweep, block, &out);
+		out = resolve_overlap(sweep, block);
 	if (block->start - HAWK_HEADER_BYTES >= resolver->furthest_of_all)
 		resolver->carved_count = 0;
 	if (end > resolver->furthest[block->birth])
@@ -158,7 +168,6 @@ static inline struct hawk_error *resolve(struct hawk_sweep_state *sweep,
 		resolver->furthest_of_all = end;
 	if (!out)
 		set_candidate(sweep, block);
-	return err;
 }
 
 static void leave_mapping(struct hawk_sweep_state *sweep)
@@ -196,7 +205,15 @@ static void count_found(struct hawk_sweep_state *sweep, const struct hawk_sweep_
 	sweep->mapping_swept_bytes += found->swept_bytes;
 	sweep->result.sums.touched_bytes += found->touched_bytes;
 	sweep->result.dead += found->dead;
-	sweep->result.sums.implausible += found->implausible;
+	for (size_t i = 0; i < found->implausible && i < HAWK_SWEEP_BAD_MAX; i++)
+		hawk_damages_add(sweep->damages, &(struct hawk_damage){
+							 .kind = HAWK_DAMAGE_HEADER,
+							 .address = found->bad[i].address,
+							 .found = found->bad[i].word,
+						 });
+	if (found->implausible > HAWK_SWEEP_BAD_MAX)
+		sweep->damages->counts[HAWK_DAMAGE_HEADER] +=
+			found->implausible - HAWK_SWEEP_BAD_MAX;
 	sweep->mapping_is_heap |= found->count != 0;
 }
 
@@ -206,35 +223,30 @@ static uint64_t header_address(const struct hawk_block *block)
 }
 
 /* One by one. */
-static struct hawk_error *resolve_found(struct hawk_sweep_state *sweep,
-					const struct hawk_sweep_found *found)
+static void resolve_found(struct hawk_sweep_state *sweep, const struct hawk_sweep_found *found)
 {
 	const struct hawk_span *zero = found->zeros;
 	const struct hawk_span *zero_end = zero + found->zero_count;
-	struct hawk_error *err = NULL;
 
-	for (size_t i = 0; !err && i <= found->count; i++) {
+	for (size_t i = 0; i <= found->count; i++) {
 		uint64_t header = i < found->count ? header_address(&found->blocks[i]) : UINT64_MAX;
 
 		for (; zero < zero_end && zero->start < header; zero++)
 			if (zero->start >= covered_end(&sweep->resolver))
 				sweep->mapping_zero_bytes += zero->end - zero->start;
 		if (i < found->count)
-			err = resolve(sweep, &found->blocks[i]);
+			resolve(sweep, &found->blocks[i]);
 	}
-	return err;
 }
 
 /* Nothing that comes changes what came before. */
-static struct hawk_error *settle(struct hawk_sweep_state *sweep)
+static void settle(struct hawk_sweep_state *sweep)
 {
 	struct hawk_sweep_resolver *resolver = &sweep->resolver;
-	struct hawk_error *err;
 
 	resolver->settled_end = covered_end(resolver);
 	resolver->carved_count = 0;
-	err = keep_candidate(sweep);
-	return err ? err : flush_batch(sweep);
+	keep_candidate(sweep);
 }
 
 /* Blocks that lie apart, also from what is below them. */
@@ -258,67 +270,28 @@ static void count_apart(struct hawk_sweep_state *sweep, const struct hawk_sweep_
 	resolver->settled_end = found->furthest;
 }
 
-static struct hawk_error *take_all(const struct hawk_heap_sink *taker,
-				   const struct hawk_sweep_found *found)
+void hawk_sweep_decide(struct hawk_sweep_state *sweep, const struct hawk_sweep_found *found,
+		       bool *apart)
 {
-	struct hawk_error *err = NULL;
-
-	for (size_t done = 0; !err && done < found->count; done += HAWK_HEAP_BATCH)
-		err = taker->take(taker->context, found->blocks + done,
-				  least(found->count - done, HAWK_HEAP_BATCH));
-	return err;
-}
-
-/* Offers the blocks to the taker. `*apart` = it has them, `*ret` = it is to fill them. */
-static struct hawk_error *offer(struct hawk_sweep_state *sweep,
-				const struct hawk_sweep_found *found, struct hawk_heap_run *run,
-				bool *apart, bool *ret)
-{
-	const struct hawk_heap_sink *taker = sweep->taker;
-	struct hawk_error *err = settle(sweep);
-
-	*apart = true;
-	if (err)
-		return err;
-	if (!taker->fill)
-		return take_all(taker, found);
-	*run = (struct hawk_heap_run){
-		.start = found->share.start,
-		.end = found->share.end,
-		.blocks = found->blocks,
-		.count = found->count,
-	};
-	if (taker->reserve)
-		err = taker->reserve(taker->context, run, apart);
-	*ret = *apart;
-	return err;
-}
-
-struct hawk_error *hawk_sweep_decide(struct hawk_sweep_state *sweep,
-				     const struct hawk_sweep_found *found,
-				     struct hawk_heap_run *run, bool *ret)
-{
-	bool apart = found->apart && (!found->count || header_address(&found->blocks[0]) >=
-							       sweep->resolver.furthest_of_all);
-	struct hawk_error *err = NULL;
-
-	*ret = false;
+	*apart = found->apart && (!found->count || header_address(&found->blocks[0]) >=
+							   sweep->resolver.furthest_of_all);
+	begin_batch(sweep);
 	enter_share(sweep, &found->share);
 	count_found(sweep, found);
-	if (apart && found->count)
-		err = offer(sweep, found, run, &apart, ret);
-	if (err)
-		return err;
-	if (apart) {
+	if (!*apart) {
+		resolve_found(sweep, found);
+	} else {
+		if (found->count)
+			settle(sweep);
 		count_apart(sweep, found);
-		return NULL;
 	}
-	sweep->wait(sweep->wait_context);
-	return resolve_found(sweep, found);
+	end_batch(sweep);
 }
 
-struct hawk_error *hawk_sweep_finish(struct hawk_sweep_state *sweep)
+void hawk_sweep_finish(struct hawk_sweep_state *sweep)
 {
+	begin_batch(sweep);
 	leave_mapping(sweep);
-	return settle(sweep);
+	settle(sweep);
+	end_batch(sweep);
 }

@@ -86,6 +86,10 @@ static void find_unusual(const struct hawk_sweep_finder *finder, uint64_t addres
 	if (!hawk_scan_decode(finder->target, finder->plan, header,
 			      address + (uint64_t)page->live[number] * HAWK_GRANULE_BYTES,
 			      finder->extents[found->share.mapping].end, block)) {
+		if (found->implausible < HAWK_SWEEP_BAD_MAX) {
+			found->bad[found->implausible].address = block->start - HAWK_HEADER_BYTES;
+			found->bad[found->implausible].word = header.word0;
+		}
 		found->implausible++;
 		return;
 	}

@@ -1,301 +1,303 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The sweep's threads. Each takes the next task: if the next share in address order has been
- * searched, decide about it, then fill it; else search another. Threads never wait while a slot is
- * free, and results are used while still in cache.
+ * The sweep's threads. Each looks for headers in the next share; the caller decides about shares in
+ * the order of addresses, and looks for headers itself while the next one has not been searched.
  */
 #include "sweep.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "hawk/base/cleanup.h"
 #include "hawk/base/parallel.h"
-#include "hawk/base/quantity.h"
 #include "sweep_state.h"
 
 enum {
+	PARTS_MAX = 8, /* memory does not come quicker for more */
 	SLOTS_PER_PART = 4,
 	SHARES_PER_PART_MIN = 4, /* fewer are not worth a thread */
 };
 
-enum slot_state {
-	SLOT_FREE = 0,
-	SLOT_AT_WORK,
-	SLOT_FOUND, /* to be decided about */
-};
+enum slot_state { SLOT_FREE = 0, SLOT_AT_WORK, SLOT_FOUND };
 
 struct slot {
 	enum slot_state state;
 	struct hawk_sweep_found found;
-	struct hawk_heap_run run;
 };
 
-struct workers {
+struct hawk_sweep {
 	const struct hawk_target *target;
 	const struct hawk_sweep_plan *plan;
-	const struct hawk_heap_sink *taker;
 	struct hawk_extent *extents;
-	void (*progress)(void *context, uint64_t done, uint64_t all);
-	void *progress_context;
+	struct hawk_parallel_team team;
+	struct hawk_sweep_finder finder; /* the caller's */
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	/* Under the lock, as the slots' states are. */
 	unsigned waiting;
-	unsigned filling;
 	struct hawk_sweep_walk walk;
-	bool walked;      /* there are no more shares */
-	uint64_t shares;  /* that have been given out */
-	uint64_t decided; /* of these */
-	bool deciding;    /* about the next one */
-	uint64_t swept_bytes;
-	struct hawk_error *err; /* the first one; nothing more is begun then */
+	bool walked;            /* there are no more shares */
+	bool stopped;           /* by an error, or by the caller */
+	uint64_t shares;        /* that have been given out */
+	struct hawk_error *err; /* the first one */
 
-	struct hawk_sweep_state sweep; /* belongs to who decides */
+	/* The caller's. */
+	uint64_t decided; /* shares */
+	bool finished;
+	struct slot *apart; /* whose blocks come next, or were given; NULL = none */
+	bool apart_given;
+	struct hawk_sweep_state state;
 	unsigned slot_count;
 	struct slot *slots; /* a share's: its number modulo their count */
 };
 
-/** One thread. */
-struct worker {
-	struct workers *workers;
-	unsigned part;
-	struct hawk_sweep_finder finder;
-};
-
-static void wake(struct workers *workers)
+static void wake(struct hawk_sweep *sweep)
 {
-	if (workers->waiting)
-		pthread_cond_broadcast(&workers->changed);
+	if (sweep->waiting)
+		pthread_cond_broadcast(&sweep->changed);
 }
 
-static void wait_for_change(struct workers *workers)
+static void wait_for_change(struct hawk_sweep *sweep)
 {
-	workers->waiting++;
-	pthread_cond_wait(&workers->changed, &workers->lock);
-	workers->waiting--;
+	sweep->waiting++;
+	pthread_cond_wait(&sweep->changed, &sweep->lock);
+	sweep->waiting--;
 }
 
-static void wait_for_fills(void *context)
+static struct slot *slot_of(struct hawk_sweep *sweep, uint64_t share)
 {
-	struct workers *workers = context;
-
-	pthread_mutex_lock(&workers->lock);
-	while (workers->filling)
-		wait_for_change(workers);
-	pthread_mutex_unlock(&workers->lock);
+	return &sweep->slots[share % sweep->slot_count];
 }
 
-/* A later error is of no interest. */
-static void note_error(struct workers *workers, struct hawk_error *err)
+/* Whether there is room for what is found in the next share. */
+static bool may_find(struct hawk_sweep *sweep)
 {
-	if (workers->err)
-		hawk_error_destroy(err);
-	else
-		workers->err = err;
+	return !sweep->walked && slot_of(sweep, sweep->shares)->state == SLOT_FREE;
 }
 
-/* With the lock, which is given up meanwhile, as in all of the following. */
-static void find(struct worker *worker, struct slot *slot)
+/* Looks for headers in the next share, if there is one; with the lock, which is given up meanwhile.
+ */
+static void find(struct hawk_sweep *sweep, struct hawk_sweep_finder *finder)
 {
-	struct workers *workers = worker->workers;
-	uint64_t done = workers->swept_bytes;
+	struct slot *slot = slot_of(sweep, sweep->shares);
 	struct hawk_error *err;
 
-	slot->state = SLOT_AT_WORK;
-	workers->shares++;
-	pthread_mutex_unlock(&workers->lock);
-	if (workers->progress && !worker->part && done)
-		workers->progress(workers->progress_context, done, workers->walk.all_bytes);
-	err = hawk_sweep_find(&worker->finder, &slot->found);
-	pthread_mutex_lock(&workers->lock);
-	slot->state = SLOT_FOUND;
-	if (err)
-		note_error(workers, err);
-	wake(workers);
-}
-
-static void decide(struct worker *worker, struct slot *slot)
-{
-	struct workers *workers = worker->workers;
-	struct hawk_error *err;
-	bool fill;
-
-	slot->state = SLOT_AT_WORK;
-	workers->deciding = true;
-	pthread_mutex_unlock(&workers->lock);
-	err = hawk_sweep_decide(&workers->sweep, &slot->found, &slot->run, &fill);
-	pthread_mutex_lock(&workers->lock);
-	workers->deciding = false;
-	workers->decided++;
-	workers->swept_bytes = workers->sweep.result.swept_bytes;
-	if (err) {
-		note_error(workers, err);
-	} else if (fill) {
-		workers->filling++;
-		wake(workers);
-		pthread_mutex_unlock(&workers->lock);
-		workers->taker->fill(workers->taker->context, &slot->run, worker->part);
-		pthread_mutex_lock(&workers->lock);
-		workers->filling--;
+	sweep->walked = !hawk_sweep_walk_next(&sweep->walk, &slot->found.share);
+	if (sweep->walked) {
+		wake(sweep);
+		return;
 	}
+	slot->state = SLOT_AT_WORK;
+	sweep->shares++;
+	pthread_mutex_unlock(&sweep->lock);
+	err = hawk_sweep_find(finder, &slot->found);
+	pthread_mutex_lock(&sweep->lock);
+	slot->state = SLOT_FOUND;
+	if (err && sweep->err)
+		hawk_error_destroy(err); /* a later one is of no interest */
+	else if (err)
+		sweep->err = err;
+	sweep->stopped |= err != NULL;
+	wake(sweep);
+}
+
+static void init_finder(const struct hawk_sweep *sweep, struct hawk_sweep_finder *finder)
+{
+	finder->target = sweep->target;
+	finder->plan = sweep->plan;
+	finder->extents = sweep->extents;
+	hawk_scan_window_init(&finder->window, sweep->target, sweep->walk.share_bytes);
+}
+
+/* One thread. Without memory for it the others do its work. */
+static void run_part(void *context, unsigned part)
+{
+	struct hawk_sweep *sweep = context;
+	struct hawk_sweep_finder *finder = calloc(1, sizeof(*finder));
+
+	(void)part;
+	if (!finder)
+		return;
+	init_finder(sweep, finder);
+	pthread_mutex_lock(&sweep->lock);
+	while (!sweep->stopped && !sweep->walked) {
+		if (may_find(sweep))
+			find(sweep, finder);
+		else
+			wait_for_change(sweep);
+	}
+	pthread_mutex_unlock(&sweep->lock);
+	hawk_scan_window_deinit(&finder->window);
+	free(finder);
+}
+
+/* Whether the next share has been searched. */
+static bool has_found(struct hawk_sweep *sweep)
+{
+	return sweep->decided < sweep->shares &&
+	       slot_of(sweep, sweep->decided)->state == SLOT_FOUND;
+}
+
+/* Returns what was found in the next share; NULL = there is none, or an error. */
+static struct slot *next_found(struct hawk_sweep *sweep)
+{
+	struct slot *ret = NULL;
+
+	pthread_mutex_lock(&sweep->lock);
+	while (!sweep->stopped && !has_found(sweep) &&
+	       !(sweep->walked && sweep->decided == sweep->shares)) {
+		if (may_find(sweep))
+			find(sweep, &sweep->finder);
+		else
+			wait_for_change(sweep);
+	}
+	if (!sweep->stopped && has_found(sweep))
+		ret = slot_of(sweep, sweep->decided++);
+	pthread_mutex_unlock(&sweep->lock);
+	return ret;
+}
+
+static void release(struct hawk_sweep *sweep, struct slot *slot)
+{
+	pthread_mutex_lock(&sweep->lock);
 	slot->state = SLOT_FREE;
-	wake(workers);
+	wake(sweep);
+	pthread_mutex_unlock(&sweep->lock);
 }
 
-static struct slot *slot_of(struct workers *workers, uint64_t share)
+/* Decides about the next share. Returns false behind the last one, or after an error. */
+static bool decide(struct hawk_sweep *sweep)
 {
-	return &workers->slots[share % workers->slot_count];
-}
+	struct slot *slot = next_found(sweep);
+	bool apart;
 
-/* False if there is nothing more to do. */
-static bool work(struct worker *worker)
-{
-	struct workers *workers = worker->workers;
-	struct slot *next = slot_of(workers, workers->decided);
-	struct slot *last = slot_of(workers, workers->shares);
-
-	if (workers->err || (workers->walked && workers->decided == workers->shares))
+	if (!slot)
 		return false;
-	if (!workers->deciding && workers->decided < workers->shares && next->state == SLOT_FOUND)
-		decide(worker, next);
-	else if (workers->walked || last->state != SLOT_FREE)
-		wait_for_change(workers);
-	else if (hawk_sweep_walk_next(&workers->walk, &last->found.share))
-		find(worker, last);
-	else
-		workers->walked = true;
+	hawk_sweep_decide(&sweep->state, &slot->found, &apart);
+	if (apart && slot->found.count) {
+		sweep->apart = slot;
+		sweep->apart_given = false;
+	} else {
+		release(sweep, slot);
+	}
 	return true;
 }
 
-static void run_part(void *context, unsigned part)
+struct hawk_error *hawk_sweep_next(struct hawk_sweep *sweep, const struct hawk_block **ret,
+				   size_t *count)
 {
-	struct workers *workers = context;
-	struct worker *worker = calloc(1, sizeof(*worker));
-
-	pthread_mutex_lock(&workers->lock);
-	if (!worker) {
-		note_error(workers, &hawk_enomem);
-	} else {
-		worker->workers = workers;
-		worker->part = part;
-		worker->finder.target = workers->target;
-		worker->finder.plan = workers->plan;
-		worker->finder.extents = workers->extents;
-		hawk_scan_window_init(&worker->finder.window, workers->target,
-				      workers->walk.share_bytes);
-		while (work(worker))
-			;
-		hawk_scan_window_deinit(&worker->finder.window);
+	*count = 0;
+	if (sweep->apart && sweep->apart_given) {
+		release(sweep, sweep->apart);
+		sweep->apart = NULL;
 	}
-	wake(workers);
-	pthread_mutex_unlock(&workers->lock);
-	free(worker);
+	while (!sweep->apart && !*count && !sweep->finished) {
+		sweep->finished = !decide(sweep);
+		if (sweep->finished && sweep->err) {
+			struct hawk_error *err = sweep->err;
+
+			sweep->err = NULL;
+			return err;
+		}
+		if (sweep->finished)
+			hawk_sweep_finish(&sweep->state);
+		*ret = sweep->state.batch;
+		*count = sweep->state.batch_count;
+	}
+	if (*count || !sweep->apart)
+		return NULL;
+	*ret = sweep->apart->found.blocks;
+	*count = sweep->apart->found.count;
+	sweep->apart_given = true;
+	return NULL;
 }
 
-void hawk_sweep_report(const struct hawk_heap_sums *result, struct hawk_findings *findings)
+const struct hawk_sweep_result *hawk_sweep_result(const struct hawk_sweep *sweep)
 {
-	if (result->overlapping)
-		hawk_findings_add(findings, HAWK_FINDING_DAMAGE, false, "block-overlap",
-				  "%llu sealed headers overlap a younger block and were set aside",
-				  (unsigned long long)result->overlapping);
-	if (result->implausible)
-		hawk_findings_add(findings, HAWK_FINDING_DAMAGE, true, "block-implausible",
-				  "%llu sealed headers have an impossible size, trace, birth or "
-				  "alignment and were left out",
-				  (unsigned long long)result->implausible);
-	if (result->clipped)
-		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "block-clipped",
-				  "the end of %s live block%s is not in the core",
-				  hawk_quantity_count(result->clipped).text,
-				  result->clipped == 1 ? "" : "s");
+	return &sweep->state.result;
 }
 
-static void hawk_cleanup_workers(struct workers **workers)
+uint64_t hawk_sweep_bytes(const struct hawk_sweep *sweep)
 {
-	if (!*workers)
+	return sweep->walk.all_bytes;
+}
+
+void hawk_sweep_end(struct hawk_sweep *sweep)
+{
+	if (!sweep)
 		return;
-	for (unsigned i = 0; (*workers)->slots && i < (*workers)->slot_count; i++)
-		hawk_sweep_found_deinit(&(*workers)->slots[i].found);
-	free((*workers)->slots);
-	free((*workers)->extents);
-	pthread_cond_destroy(&(*workers)->changed);
-	pthread_mutex_destroy(&(*workers)->lock);
-	free(*workers);
+	pthread_mutex_lock(&sweep->lock);
+	sweep->stopped = true;
+	wake(sweep);
+	pthread_mutex_unlock(&sweep->lock);
+	hawk_parallel_join(&sweep->team);
+	hawk_scan_window_deinit(&sweep->finder.window);
+	for (unsigned i = 0; sweep->slots && i < sweep->slot_count; i++)
+		hawk_sweep_found_deinit(&sweep->slots[i].found);
+	pthread_cond_destroy(&sweep->changed);
+	pthread_mutex_destroy(&sweep->lock);
+	hawk_error_destroy(sweep->err);
+	free(sweep->slots);
+	free(sweep->state.batch);
+	free(sweep->extents);
+	free(sweep);
 }
 
 /* How many threads there is something to do for. */
-static unsigned count_parts(const struct workers *workers, unsigned threads)
+static unsigned count_parts(const struct hawk_sweep *sweep, unsigned threads)
 {
 	uint64_t worth =
-		workers->walk.all_bytes / (SHARES_PER_PART_MIN * workers->walk.share_bytes) + 1;
-	unsigned parts = hawk_sweep_parts(threads);
+		sweep->walk.all_bytes / (SHARES_PER_PART_MIN * sweep->walk.share_bytes) + 1;
+	unsigned parts = threads < PARTS_MAX ? threads : PARTS_MAX;
 
 	return parts < worth ? parts : (unsigned)worth;
 }
 
-static struct hawk_error *prepare(struct workers *workers, unsigned parts)
+static struct hawk_error *prepare(struct hawk_sweep *sweep, unsigned parts,
+				  struct hawk_damages *damages)
 {
-	struct hawk_error *err = hawk_extents_create(workers->target, &workers->extents);
+	struct hawk_error *err = hawk_extents_create(sweep->target, &sweep->extents);
+	size_t granules = sweep->walk.share_bytes / HAWK_GRANULE_BYTES;
 
-	workers->slot_count = parts > 1 ? SLOTS_PER_PART * parts : 1;
-	workers->slots = calloc(workers->slot_count, sizeof(*workers->slots));
-	if (!err && !workers->slots)
+	sweep->slot_count = parts > 1 ? SLOTS_PER_PART * parts : 2;
+	sweep->slots = calloc(sweep->slot_count, sizeof(*sweep->slots));
+	sweep->state.batch = calloc(granules + 2, sizeof(*sweep->state.batch));
+	if (!err && !(sweep->slots && sweep->state.batch))
 		err = &hawk_enomem;
-	for (unsigned i = 0; !err && i < workers->slot_count; i++)
-		err = hawk_sweep_found_init(&workers->slots[i].found, workers->walk.share_bytes);
-	workers->sweep.target = workers->target;
-	workers->sweep.taker = workers->taker;
-	workers->sweep.mappings = workers->walk.mappings;
-	workers->sweep.extents = workers->extents;
-	workers->sweep.wait = wait_for_fills;
-	workers->sweep.wait_context = workers;
-	workers->sweep.mapping = SIZE_MAX;
+	for (unsigned i = 0; !err && i < sweep->slot_count; i++)
+		err = hawk_sweep_found_init(&sweep->slots[i].found, sweep->walk.share_bytes);
+	sweep->state.target = sweep->target;
+	sweep->state.damages = damages;
+	sweep->state.mappings = sweep->walk.mappings;
+	sweep->state.extents = sweep->extents;
+	sweep->state.mapping = SIZE_MAX;
+	init_finder(sweep, &sweep->finder);
 	return err;
 }
 
-unsigned hawk_sweep_parts(unsigned threads)
+struct hawk_error *hawk_sweep_begin(const struct hawk_target *target,
+				    const struct hawk_sweep_plan *plan, unsigned threads,
+				    struct hawk_damages *damages, struct hawk_sweep **ret)
 {
-	unsigned parts = threads ? threads : hawk_parallel_processors();
-
-	return parts < HAWK_HEAP_PARTS_MAX ? parts : HAWK_HEAP_PARTS_MAX;
-}
-
-struct hawk_error *hawk_sweep_parallel(const struct hawk_target *target,
-				       const struct hawk_sweep_plan *plan, unsigned threads,
-				       const struct hawk_heap_sink *taker,
-				       void (*progress)(void *context, uint64_t done, uint64_t all),
-				       void *progress_context, struct hawk_findings *findings,
-				       struct hawk_sweep_result *ret)
-{
-	CLEANUP(workers) struct workers *workers = calloc(1, sizeof(*workers));
+	struct hawk_sweep *sweep = calloc(1, sizeof(*sweep));
 	struct hawk_error *err;
 	unsigned parts;
 
-	if (!workers)
+	if (!sweep)
 		return &hawk_enomem;
-	pthread_mutex_init(&workers->lock, NULL);
-	pthread_cond_init(&workers->changed, NULL);
-	workers->target = target;
-	workers->plan = plan;
-	workers->taker = taker;
-	workers->progress = progress;
-	workers->progress_context = progress_context;
-	hawk_sweep_walk_init(&workers->walk, target, plan, plan->window_bytes);
-	parts = count_parts(workers, threads);
-	err = prepare(workers, parts);
-	if (err)
+	pthread_mutex_init(&sweep->lock, NULL);
+	pthread_cond_init(&sweep->changed, NULL);
+	sweep->target = target;
+	sweep->plan = plan;
+	hawk_sweep_walk_init(&sweep->walk, target, plan, plan->window_bytes);
+	parts = count_parts(sweep, threads);
+	err = prepare(sweep, parts, damages);
+	if (err) {
+		hawk_sweep_end(sweep);
 		return err;
-	hawk_parallel_run(parts, run_part, workers);
-	err = workers->err ? workers->err : hawk_sweep_finish(&workers->sweep);
-	if (err)
-		return err;
-	if (progress)
-		progress(progress_context, workers->sweep.result.swept_bytes,
-			 workers->walk.all_bytes);
-	hawk_sweep_report(&workers->sweep.result.sums, findings);
-	*ret = workers->sweep.result;
+	}
+	hawk_parallel_start(&sweep->team, parts, run_part, sweep);
+	*ret = sweep;
 	return NULL;
 }

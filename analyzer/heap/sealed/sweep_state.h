@@ -21,6 +21,8 @@ enum {
 	HAWK_SWEEP_SHARE_BYTES_MAX = 4 << 20,
 	/* So little of a share may be looked at twice; see hawk_sweep_find(). */
 	HAWK_SWEEP_SHARE_BEHIND = 8,
+	/* Implausible headers of a share whose places are kept. */
+	HAWK_SWEEP_BAD_MAX = 8,
 };
 
 /** A part of a mapping to be swept, in whole granules; it does not cross a multiple of the shares'
@@ -80,6 +82,10 @@ struct hawk_sweep_found {
 	uint64_t touched_bytes;
 	uint64_t dead;
 	uint64_t implausible;
+	/** Addresses of the first implausible headers, and their first words. */
+	struct {
+		uint64_t address, word;
+	} bad[HAWK_SWEEP_BAD_MAX];
 };
 
 struct hawk_error *hawk_sweep_found_init(struct hawk_sweep_found *found, uint64_t share_bytes);
@@ -137,12 +143,9 @@ struct hawk_sweep_resolver {
 /** Deciding, in the order of addresses. */
 struct hawk_sweep_state {
 	const struct hawk_target *target;
-	const struct hawk_heap_sink *taker;
 	const struct hawk_mapping *mappings;
 	const struct hawk_extent *extents;
-	/** Returns when no `fill` is unfinished. */
-	void (*wait)(void *context);
-	void *wait_context;
+	struct hawk_damages *damages;
 
 	size_t mapping; /**< the one at hand; SIZE_MAX = none yet */
 	uint64_t mapping_swept_bytes;
@@ -151,20 +154,20 @@ struct hawk_sweep_state {
 
 	struct hawk_sweep_resolver resolver;
 	struct hawk_sweep_result result;
+	/** Kept blocks since hawk_sweep_decide() was called last, and the candidate behind them;
+	 * room for those of a share, and two. */
+	struct hawk_block *batch;
 	size_t batch_count;
-	/* Kept blocks, and the candidate. */
-	struct hawk_block batch[HAWK_HEAP_BATCH];
 };
 
 /**
- * Decides about what was found in the next share. `*ret` = the taker is to fill `run`, which has
- * been reserved, and of which `found` has the blocks; the others have been taken.
+ * Decides about what was found in the next share: `batch` has what became of earlier blocks and, if
+ * `*apart` is false, of those of the share; else these are all blocks, behind the batch.
  */
-struct hawk_error *hawk_sweep_decide(struct hawk_sweep_state *sweep,
-				     const struct hawk_sweep_found *found,
-				     struct hawk_heap_run *run, bool *ret);
+void hawk_sweep_decide(struct hawk_sweep_state *sweep, const struct hawk_sweep_found *found,
+		       bool *apart);
 
-/** Hands over what is left when all shares have been decided about. */
-struct hawk_error *hawk_sweep_finish(struct hawk_sweep_state *sweep);
+/** Decides about what is left when all shares have been. */
+void hawk_sweep_finish(struct hawk_sweep_state *sweep);
 
 #endif

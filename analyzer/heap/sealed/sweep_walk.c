@@ -88,9 +88,9 @@ static bool next_span(struct hawk_sweep_walk *walk)
 			continue;
 		}
 		walk->span_end = walk->mapping_end;
-		if (walk->excluded == walk->plan->excluded.count)
+		if (walk->excluded == walk->plan->excluded_count)
 			return true;
-		excluded = &walk->plan->excluded.items[walk->excluded];
+		excluded = &walk->plan->excluded[walk->excluded];
 		if (excluded->start >= walk->mapping_end)
 			return true;
 		walk->span_end = granule_down(excluded->start);

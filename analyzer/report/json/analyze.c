@@ -99,7 +99,7 @@ static void put_heap(const struct hawk_heap *heap, struct hawk_json *json)
 		hawk_json_object_end(json);
 		return;
 	}
-	hawk_json_put_string(json, "source", swept ? heap->source->name : "counters");
+	hawk_json_put_string(json, "source", swept ? heap->origins[0].name : "counters");
 	hawk_json_put_integer(json, "inuse_objects", heap->sums.blocks);
 	hawk_json_put_integer(json, "inuse_bytes", heap->sums.bytes);
 	hawk_json_put_integer_if(json, "header_bytes", swept, memory->header_bytes);
@@ -118,8 +118,8 @@ static void put_heap(const struct hawk_heap *heap, struct hawk_json *json)
 	hawk_json_put_integer_if(json, "threads", counted, heap->totals.threads);
 	hawk_json_put_integer_if(json, "dropped", counted, heap->dropped_objects);
 	hawk_json_put_integer_if(json, "dropped_bytes", counted, heap->dropped_bytes);
-	hawk_json_put_integer(json, "overlapping", heap->sums.overlapping);
-	hawk_json_put_integer(json, "implausible", heap->sums.implausible);
+	hawk_json_put_integer(json, "overlapping", heap->damages.counts[HAWK_DAMAGE_OVERLAP]);
+	hawk_json_put_integer(json, "implausible", heap->damages.counts[HAWK_DAMAGE_HEADER]);
 	hawk_json_put_integer(json, "clipped", heap->sums.clipped);
 	hawk_json_put_integer(json, "carved_objects", heap->sums.carved_objects);
 	hawk_json_put_integer(json, "carved_bytes", heap->sums.carved_bytes);
@@ -180,8 +180,7 @@ static void put_site(const struct hawk_report *report, const struct hawk_site *s
 			      stack->trace_flags & (HAWK_TRACE_TRUNCATED | HAWK_TRACE_INCOMPLETE));
 	put_guessed(stack, json);
 	hawk_json_put_string(json, "type", stack->type);
-	hawk_json_put_scope_path(json, "scopes", heap->table,
-				 hawk_table_scope(heap->table, site->trace));
+	hawk_json_put_scope_path(json, "scopes", heap->table, hawk_heap_scope(heap, site->trace));
 	hawk_json_put_stack(json, stack);
 	hawk_json_object_end(json);
 }

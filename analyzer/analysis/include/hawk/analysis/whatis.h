@@ -29,8 +29,7 @@ struct hawk_whatis {
 	bool tracer; /**< one of the tracer's own mappings */
 };
 
-/** Reads memory: call it before a live target is released. `heap` comes from
- * hawk_heap_load_table(). */
+/** Reads memory: call it before a live target is released. */
 void hawk_whatis_find(const struct hawk_heap *heap, const struct hawk_block_types *types,
 		      uint64_t address, struct hawk_whatis *ret);
 

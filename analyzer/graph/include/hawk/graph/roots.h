@@ -9,7 +9,7 @@
  * around every thread pointer; writable memory of modules, and what the loader protected after
  * relocation; and all other writable or anonymous memory outside of heaps. Not looked at: the
  * tracer's own memory, and free memory of heaps, which is full of stale pointers, unless blocks are
- * known to be missing (regions->blocks_missing): then what only such memory leads to is no more
+ * known to be missing (HAWK_SPAN_UNSOUND): then what only such memory leads to is no more
  * than possibly lost. Every root can be named from what is kept of it.
  */
 #ifndef HAWK_ANALYZER_GRAPH_ROOTS_H

@@ -6,6 +6,9 @@
  *
  *     address:  | 25 bits: chunk of 4 MiB | 12 bits: KiB in it | 6 bits: granule | 4 bits |
  *
+ * That is with granules of 16 bytes, on which most allocators' blocks begin. Where some begin on
+ * multiples of 8, granules have 8 bytes, and records and chunks half as many, too.
+ *
  * A directory gives every chunk that holds (a part of) a block a number, in ascending order; small
  * integers and wild words die there. (Chunk number, granule in it) is a 32-bit granule id. Each KiB
  * has a record: which granules begin a block, which ones blocks cover, how many blocks begin in
@@ -18,12 +21,14 @@
 #include "hawk/heap/source.h"
 
 enum {
-	HAWK_CHUNK_LOG2 = 22, /**< bytes of a chunk */
-	HAWK_CHUNK_GRANULES_LOG2 = HAWK_CHUNK_LOG2 - 4,
-	HAWK_CHUNK_RECORDS_LOG2 = HAWK_CHUNK_LOG2 - 10,
-	HAWK_DIRECTORY_LOG2 = 47 - HAWK_CHUNK_LOG2,
-	/** Numbers 1 .. this are given out: 64 GiB of chunks with blocks in them. Large blocks cost
-	 * two chunks, however large. */
+	HAWK_CHUNK_LOG2 = 22, /**< bytes of a chunk with granules of 16 bytes */
+	HAWK_GRANULE_LOG2 = 4,
+	HAWK_RECORD_LOG2 = HAWK_GRANULE_LOG2 + 6, /**< bytes of a record */
+	HAWK_CHUNK_GRANULES_LOG2 = HAWK_CHUNK_LOG2 - HAWK_GRANULE_LOG2,
+	HAWK_CHUNK_RECORDS_LOG2 = HAWK_CHUNK_LOG2 - HAWK_RECORD_LOG2,
+	HAWK_ADDRESS_BITS = 47,
+	/** Numbers 1 .. this are given out: 64 GiB of chunks with blocks in them, 32 GiB of small
+	 * ones. Large blocks cost two chunks, however large. */
 	HAWK_CHUNKS_MAX = (1 << (32 - HAWK_CHUNK_GRANULES_LOG2)) - 1,
 	/** In the directory: the inside of one block that covers the whole chunk. */
 	HAWK_CHUNK_INSIDE = 0xffff,
@@ -35,7 +40,7 @@ static const uint32_t HAWK_BLOCK_NOWHERE = UINT32_MAX;
 /** Two numbers are spared, so that number << 1 | 1 is never HAWK_BLOCK_NOWHERE. */
 static const uint32_t HAWK_BLOCKS_MAX = (UINT32_C(1) << 31) - 2;
 
-/** One KiB of heap. Bit i is granule i. */
+/** 64 granules of heap. Bit i is granule i. */
 struct hawk_index_record {
 	uint64_t starts; /**< a block begins here */
 	uint64_t covers; /**< a block has bytes here, or is empty and begins here */
@@ -76,6 +81,7 @@ struct hawk_carved {
 
 struct hawk_block_index {
 	uint32_t count;
+	unsigned finer;     /**< 0 = granules of 16 bytes, 1 = of 8 */
 	uint32_t *granules; /**< id of the first granule */
 	uint32_t *sizes;    /**< bytes; UINT32_MAX = see `large` */
 	uint32_t *traces;
@@ -83,9 +89,9 @@ struct hawk_block_index {
 	 * hawk_block_index_keep_heads() was called. */
 	uint16_t *heads;
 
-	uint16_t *directory; /**< by address >> HAWK_CHUNK_LOG2; 0 = no blocks */
+	uint16_t *directory; /**< by address >> hawk_block_index_chunk_log2(); 0 = no blocks */
 	struct hawk_index_record *records;
-	uint64_t first_chunk;      /**< address >> HAWK_CHUNK_LOG2 of the first block */
+	uint64_t first_chunk;      /**< number of the first block's chunk in memory */
 	uint64_t chunk_span;       /**< chunks from there to the end of the last block */
 	uint64_t *chunk_addresses; /**< by chunk number */
 	uint32_t chunk_count;      /**< highest number given out */
@@ -113,6 +119,24 @@ struct hawk_block_index {
  * reserved for, and only a hint. */
 struct hawk_error *hawk_block_index_init(struct hawk_block_index *index, uint64_t heap_bytes_max);
 
+/** To be called on an empty index: blocks may begin on multiples of 8. */
+static inline void hawk_block_index_use_small_granules(struct hawk_block_index *index)
+{
+	index->finer = 1;
+}
+
+/** Returns log2 of the bytes of a granule. */
+static inline unsigned hawk_block_index_granule_log2(const struct hawk_block_index *index)
+{
+	return HAWK_GRANULE_LOG2 - index->finer;
+}
+
+/** Returns log2 of the bytes of a chunk. */
+static inline unsigned hawk_block_index_chunk_log2(const struct hawk_block_index *index)
+{
+	return HAWK_CHUNK_LOG2 - index->finer;
+}
+
 /** To be called on an empty index: fills `heads` too, for another 2 bytes per block. For living
  * processes, whose headers cannot be read later. */
 struct hawk_error *hawk_block_index_keep_heads(struct hawk_block_index *index,
@@ -122,19 +146,11 @@ struct hawk_error *hawk_block_index_keep_heads(struct hawk_block_index *index,
 void hawk_block_index_deinit(struct hawk_block_index *index);
 
 /**
- * Adds blocks as a source gives them: ascending, disjoint but for nesting; a hawk_heap_function
- * whose context is the index. HAWK_ERROR_UNSUPPORTED when there are more than 32-bit numbers can
- * tell apart, or addresses above 47 bits: refused, never wrong.
+ * Adds blocks in ascending order, disjoint but for nesting. HAWK_ERROR_UNSUPPORTED when there are
+ * more than 32-bit numbers can tell apart, or addresses above 47 bits: refused, never wrong.
  */
-struct hawk_error *hawk_block_index_add(void *index, const struct hawk_block *blocks, size_t count);
-
-/**
- * The same for what a walk on several threads finds; `reserve` and `fill` of a hawk_heap_sink
- * whose context is the index, and whose `take` is hawk_block_index_add(). What comes out is the
- * same to the byte.
- */
-struct hawk_error *hawk_block_index_reserve(void *index, struct hawk_heap_run *run, bool *ret);
-void hawk_block_index_fill(void *index, const struct hawk_heap_run *run, unsigned part);
+struct hawk_error *hawk_block_index_add(struct hawk_block_index *index,
+					const struct hawk_block *blocks, size_t count);
 
 /** To be called behind the last block: stores what was held back, gives back what was reserved and
  * not used. */
@@ -203,7 +219,7 @@ static inline uint64_t hawk_block_start(const struct hawk_block_index *index, ui
 	uint32_t within = granule & ((1u << HAWK_CHUNK_GRANULES_LOG2) - 1);
 
 	return index->chunk_addresses[granule >> HAWK_CHUNK_GRANULES_LOG2] +
-	       (uint64_t)within * HAWK_GRANULE_BYTES;
+	       ((uint64_t)within << hawk_block_index_granule_log2(index));
 }
 
 /** Requested bytes. */
@@ -229,16 +245,17 @@ static inline uint64_t hawk_block_index_left_bytes(const struct hawk_block_index
 static inline uint32_t hawk_block_index_chunk(const struct hawk_block_index *index,
 					      uint64_t address)
 {
-	uint64_t chunk = address >> HAWK_CHUNK_LOG2;
-
-	return chunk < (UINT64_C(1) << HAWK_DIRECTORY_LOG2) ? index->directory[chunk] : 0;
+	return address >> HAWK_ADDRESS_BITS
+		       ? 0
+		       : index->directory[address >> hawk_block_index_chunk_log2(index)];
 }
 
 /** The record of an address in chunk `number`, which is not HAWK_CHUNK_INSIDE. */
 static inline const struct hawk_index_record *
 hawk_block_index_record(const struct hawk_block_index *index, uint32_t number, uint64_t address)
 {
-	uint64_t within = address >> 10 & ((1u << HAWK_CHUNK_RECORDS_LOG2) - 1);
+	uint64_t within = address >> (HAWK_RECORD_LOG2 - index->finer) &
+			  ((1u << HAWK_CHUNK_RECORDS_LOG2) - 1);
 
 	return &index->records[(uint64_t)number << HAWK_CHUNK_RECORDS_LOG2 | within];
 }
@@ -266,7 +283,8 @@ static inline uint32_t hawk_block_index_resolve(const struct hawk_block_index *i
 						uint32_t number, uint64_t address)
 {
 	const struct hawk_index_record *record;
-	unsigned bit = (unsigned)(address >> 4) & 63;
+	unsigned granule_log2 = hawk_block_index_granule_log2(index);
+	unsigned bit = (unsigned)(address >> granule_log2) & 63;
 	uint32_t block;
 
 	if (number == HAWK_CHUNK_INSIDE)
@@ -275,7 +293,7 @@ static inline uint32_t hawk_block_index_resolve(const struct hawk_block_index *i
 	if (!(record->covers >> bit & 1))
 		return HAWK_BLOCK_NOWHERE;
 	block = record->rank + hawk_popcount(record->starts << (63 - bit)) - 1;
-	if (!(address & (HAWK_GRANULE_BYTES - 1)))
+	if (!(address & ((1u << granule_log2) - 1)))
 		return block << 1 | !(record->starts >> bit & 1);
 	/* Behind the end within its last granule? */
 	if (address - hawk_block_start(index, block) >= hawk_block_size(index, block))

@@ -64,15 +64,13 @@ static inline uint64_t hawk_site_block_bytes(const struct hawk_site *site)
 	return site->sample.estimated ? site->sample.inuse_bytes : site->inuse_bytes;
 }
 
-/** What a heap can say. */
-enum hawk_heap_knows {
-	HAWK_HEAP_STACKS = 1u << 0, /**< sites are allocation stacks; else classes of the source */
-	HAWK_HEAP_AGES = 1u << 1,   /**< when blocks were born */
-	HAWK_HEAP_CONTENTS = 1u << 2, /**< the bytes in blocks can be read: not of a snapshot */
-	HAWK_HEAP_EXACT = 1u << 3, /**< sizes are those the program asked for; else usable ones */
-	HAWK_HEAP_COUNTERS = 1u << 4,   /**< what was ever allocated, in all and by site */
-	HAWK_HEAP_BLOCKS = 1u << 5,     /**< single blocks; else only counts by site */
-	HAWK_HEAP_ACCOUNTING = 1u << 6, /**< where memory went; else only what sites have */
+enum { HAWK_HEAP_SOURCES_MAX = 16 };
+
+/** Which blocks, by their numbers of trace or class, came from whom. */
+struct hawk_heap_origin {
+	const char *name; /**< of the source */
+	unsigned knows;   /**< enum hawk_heap_knows, of these blocks */
+	uint32_t end;     /**< their numbers are below; those of the origin before it are not */
 };
 
 /** Why nothing is known of a heap. Unknown is not empty. */
@@ -85,13 +83,21 @@ enum hawk_heap_unknown {
 };
 
 struct hawk_heap {
-	unsigned knows; /**< enum hawk_heap_knows; 0 = no heap was found: no blocks, no sites */
-	enum hawk_heap_unknown unknown;        /**< if `knows` is 0: why */
-	const struct hawk_heap_source *source; /**< who found it; NULL = nobody */
-	struct hawk_target *target;            /**< the owner's */
+	/** enum hawk_heap_knows: what at least some blocks can say. 0 = no heap was found: no
+	 * blocks, no sites. */
+	unsigned knows;
+	enum hawk_heap_unknown unknown; /**< if `knows` is 0: why */
+	struct hawk_target *target;     /**< the owner's */
 	/** NULL without HAWK_HEAP_STACKS, but for HAWK_HEAP_BLOCKS_MISSING. */
 	struct hawk_table *table;
-	struct hawk_heap_regions regions;
+	struct hawk_heap_found found[HAWK_HEAP_SOURCES_MAX]; /**< in heap/ only */
+	unsigned found_count;
+	/** At least one, if there is a heap; blocks with stacks are of the first. */
+	struct hawk_heap_origin origins[HAWK_HEAP_SOURCES_MAX];
+	unsigned origin_count;
+	struct hawk_heap_spans spans; /**< sorted, disjoint */
+	bool undumped_known;          /**< HAWK_SPAN_UNDUMPED are all that there are */
+	struct hawk_damages damages;
 	struct hawk_heap_sums sums;
 	struct hawk_block_index index; /**< of no blocks: not loaded, or see `refusal` */
 	/** Why the blocks cannot be numbered (HAWK_ERROR_UNSUPPORTED), or NULL. Sites are there all
@@ -99,7 +105,7 @@ struct hawk_heap {
 	char *refusal;
 	/** Zeros without HAWK_HEAP_COUNTERS, but for HAWK_HEAP_BLOCKS_MISSING. */
 	struct hawk_table_totals totals;
-	uint64_t dropped_objects;        /**< blocks that the tracer could not record, and those */
+	uint64_t dropped_objects; /**< blocks that the tracer could not record, and those */
 	uint64_t dropped_bytes;
 	uint64_t discarded_heaps; /**< see struct hawk_table_header */
 	uint64_t sample_mean;     /**< bytes; 0 = counts of sites are exact, else estimates */
@@ -107,55 +113,77 @@ struct hawk_heap {
 	 * found nothing but these sums, and there is no accounting. */
 	struct hawk_site *sites; /**< sorted by inuse_bytes, largest first, then id */
 	size_t site_count;
-	uint32_t *site_of_trace;           /**< index into sites by trace id, UINT32_MAX = none */
-	uint32_t trace_count;              /**< entries of site_of_trace; see hawk_heap_site() */
-	uint32_t lost_site;                /**< index of HAWK_SITE_LOST, UINT32_MAX = none */
+	uint32_t *site_of_trace;    /**< index into sites by trace or class, UINT32_MAX = none */
+	uint32_t trace_count;       /**< entries of site_of_trace; see hawk_heap_site() */
+	uint32_t class_first;       /**< numbers from here on are classes, those below traces */
+	struct hawk_class *classes; /**< from class_first on */
+	uint32_t lost_site;         /**< index of HAWK_SITE_LOST, UINT32_MAX = none */
 	struct hawk_accounting accounting; /**< set by hawk_heap_load() only */
 	struct hawk_life life;             /**< zeros without a table */
 };
 
-/** The site of a block's trace id, whatever the id; NULL = there is none (then it has no blocks
- * either). */
+/** Returns what the blocks with this number of trace or class can say: enum hawk_heap_knows. */
+static inline unsigned hawk_heap_knows_of(const struct hawk_heap *heap, uint32_t trace)
+{
+	for (unsigned i = 0; i < heap->origin_count; i++)
+		if (trace < heap->origins[i].end)
+			return heap->origins[i].knows;
+	return heap->origins[0].knows; /* a trace that is lost */
+}
+
+/** Returns the class of blocks with this number, or NULL: they have a trace. */
+static inline const struct hawk_class *hawk_heap_class(const struct hawk_heap *heap, uint32_t trace)
+{
+	return trace >= heap->class_first && trace < heap->trace_count
+		       ? &heap->classes[trace - heap->class_first]
+		       : NULL;
+}
+
+/** Returns the label of the innermost scope in which the blocks were allocated; 0 = none. */
+static inline uint32_t hawk_heap_scope(const struct hawk_heap *heap, uint32_t trace)
+{
+	return heap->table && !hawk_heap_class(heap, trace) ? hawk_table_scope(heap->table, trace)
+							    : 0;
+}
+
+/** The site of a block's trace or class, whatever the number; NULL = there is none (then it has no
+ * blocks either). */
 const struct hawk_site *hawk_heap_site(const struct hawk_heap *heap, uint32_t trace);
 
 /**
- * Finds the live blocks of `source` and their sites. `ret->knows` is 0 when there is no such heap.
- * `source` and `target` must outlive `ret`, which is to be deinitialized after success only.
+ * Finds the live blocks of all `sources`, joined, and their sites. `ret->knows` is 0 when there is
+ * no heap. Sources and `target` must outlive `ret`, which is to be deinitialized after success
+ * only. A source whose blocks have stacks comes first.
  */
-struct hawk_error *hawk_heap_load_from(const struct hawk_heap_source *source,
+struct hawk_error *hawk_heap_load_from(const struct hawk_heap_source *const *sources, size_t count,
 				       struct hawk_target *target, struct hawk_findings *findings,
 				       struct hawk_heap *ret);
 
 /** The same from the sources that there are. */
 struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findings *findings,
 				  struct hawk_heap *ret);
-
-/** The same with as little as hawk_heap_walk() and hawk_heap_at() need: of a source that finds
- * single blocks, sites whose counts stay 0, and no blocks. */
-struct hawk_error *hawk_heap_load_table(struct hawk_target *target, struct hawk_findings *findings,
-					struct hawk_heap *ret);
 void hawk_heap_deinit(struct hawk_heap *heap);
 
-/** Gives all blocks of a heap that is known once more, in ascending order; as hawk_heap_function.
- */
-struct hawk_error *hawk_heap_walk(const struct hawk_heap *heap, hawk_heap_function *take,
-				  void *context, struct hawk_findings *findings);
-
-/**
- * To be called after a walk of a heap that gave no block: makes the heap unknown
- * (HAWK_HEAP_BLOCKS_MISSING) if memory is missing in which blocks may lie, and no counters prove
- * that there are none. `findings` may be NULL.
- */
-struct hawk_error *hawk_heap_doubt_empty(const struct hawk_findings *findings,
-					 struct hawk_heap *heap);
+/** What there is at an address. */
+enum hawk_block_state {
+	HAWK_BLOCK_NONE = 0,
+	HAWK_BLOCK_LIVE,
+	HAWK_BLOCK_HEADER, /**< the address is inside the header or padding of a live block */
+	HAWK_BLOCK_DEAD,   /**< behind a dead seal: a block died here; only trace and start are
+			      valid */
+};
 
 /** Returns why nothing is known of the heap, as "the process was not traced"; NULL = it is known.
  */
 const char *hawk_heap_unknown_text(const struct hawk_heap *heap);
 
-/** What there is at an address; `*ret` is set for every state but HAWK_BLOCK_NONE. */
+/** Returns what there is at an address; `*ret` is set for every state but HAWK_BLOCK_NONE. */
 enum hawk_block_state hawk_heap_at(const struct hawk_heap *heap, uint64_t address,
 				   struct hawk_block *ret);
+
+/** Gives the words by which a redacted core will show the same heap again. */
+struct hawk_error *hawk_heap_keep(const struct hawk_heap *heap, hawk_keep_function *take,
+				  void *context);
 
 /** Of a loaded heap: blocks that the counters call live and that were not found. Too many where the
  * counters missed frees, or ran on after the core was written. */
@@ -167,18 +195,13 @@ uint64_t hawk_heap_unaccounted(const struct hawk_heap *heap);
 /** Of a loaded heap: no block that has not been freed is missing, as far as the counters know. */
 bool hawk_heap_is_whole(const struct hawk_heap *heap);
 
-/** Returns the name of the class that blocks with the id `trace` are of, or NULL: the heap has
- * stacks, or the class is not known. Belongs to the source. */
-const char *hawk_heap_class_name(const struct hawk_heap *heap, uint32_t trace);
-
 /** The stable hash of a trace. */
 uint64_t hawk_site_id(const struct hawk_table *table, const struct hawk_trace *trace);
 
 /** Age in seconds of something born in `birth` units, seen from `life.end_units`. */
 double hawk_heap_age_seconds(const struct hawk_heap *heap, uint64_t birth_units);
 
-/** Index into heap->sites of the block `block`. UINT32_MAX = only the table was loaded, and it has
- * no site for it. */
+/** Index into heap->sites of the block `block`. UINT32_MAX = it has none. */
 static inline uint32_t hawk_heap_site_at(const struct hawk_heap *heap, uint32_t block)
 {
 	uint32_t trace = heap->index.traces[block];

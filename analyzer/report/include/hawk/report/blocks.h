@@ -14,18 +14,17 @@
 
 struct hawk_report_blocks;
 
-/** `heap` needs its table; `types` NULL = unreadable; `selector` NULL = every block. All must
- * outlive the report. `top` = how many to show, in hawk_block_order(); 0 = all. */
+/** `types` NULL = unreadable. Both must outlive the report. `top` = how many to show, in
+ * hawk_block_order(); 0 = all. */
 struct hawk_error *hawk_report_blocks_create(const struct hawk_heap *heap, bool json,
-					     struct hawk_block_types *types,
-					     const struct hawk_selector *selector, size_t top,
+					     struct hawk_block_types *types, size_t top,
 					     struct hawk_output *output,
 					     struct hawk_report_blocks **ret);
 
 /** Prints the column headings; nothing for JSON. */
 void hawk_report_blocks_heading(struct hawk_report_blocks *report);
 
-/** Prints the blocks that pass; fails once the output has failed. */
+/** Prints blocks; fails once the output has failed. */
 struct hawk_error *hawk_report_blocks_add(void *report, const struct hawk_block *blocks,
 					  size_t count);
 

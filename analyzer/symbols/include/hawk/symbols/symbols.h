@@ -84,6 +84,10 @@ struct hawk_error *hawk_symbols_name(struct hawk_symbols *symbols,
 				     const struct hawk_symbol_module *module, uint64_t address,
 				     const char **name, uint64_t *offset);
 
+/** Returns a copy of `string` that belongs to the symbols object, the same one for the same string.
+ * NULL = out of memory. */
+const char *hawk_symbols_intern(struct hawk_symbols *symbols, const char *string);
+
 /** Names for an address in a module. Strings belong to the symbols object. */
 struct hawk_symbol_place {
 	const char *name;    /**< data or function symbol; NULL = none */

@@ -9,8 +9,9 @@
 
 /** Blocks on their way into the index. */
 struct block_run {
-	uint64_t base;                       /**< address of the first record's KiB */
-	uint64_t room;                       /**< bytes from there on in which blocks are taken */
+	uint64_t base; /**< address of the first record's KiB */
+	uint64_t room; /**< bytes from there on in which blocks are taken */
+	unsigned granule_log2;
 	uint32_t id;                         /**< of the granule at `base` */
 	uint32_t *granules, *sizes, *traces; /**< of the run's first block */
 	uint16_t *heads;                     /**< NULL = not kept */
@@ -55,6 +56,7 @@ static void cover_marked(struct hawk_index_record *records, struct hawk_block_ma
  * returns how many. */
 static size_t take_run(struct block_run *run, const struct hawk_block *blocks, size_t count)
 {
+	unsigned log2 = run->granule_log2;
 	size_t i = 0;
 
 	for (; i + 1 < count && !blocks[i].depth && !blocks[i + 1].depth; i++) {
@@ -64,30 +66,32 @@ static size_t take_run(struct block_run *run, const struct hawk_block *blocks, s
 		/* An empty one is more than any. */
 		if (within >= run->room || size - 1 >= run->room - within)
 			break;
-		run->end = (within + size + HAWK_GRANULE_BYTES - 1) >> 4;
-		run->granules[i] = run->id + (uint32_t)(within >> 4);
+		run->end = (within + size + (1u << log2) - 1) >> log2;
+		run->granules[i] = run->id + (uint32_t)(within >> log2);
 		run->sizes[i] = (uint32_t)size;
 		run->traces[i] = blocks[i].trace;
 		if (run->heads)
 			run->heads[i] = hawk_block_cover_head(&blocks[i]);
-		run->marks->starts[within >> 10] |= UINT64_C(1) << (within >> 4 & 63);
+		run->marks->starts[within >> (log2 + 6)] |= UINT64_C(1) << (within >> log2 & 63);
 		run->marks->ends[run->end >> 6] |= UINT64_C(1) << (run->end & 63);
 	}
 	return i;
 }
 
 size_t hawk_block_run_take(const struct hawk_block_index *index, const struct hawk_block *blocks,
-			   size_t count, uint64_t end, uint32_t number,
-			   struct hawk_block_marks *marks)
+			   size_t count, uint32_t number, struct hawk_block_marks *marks)
 {
 	uint32_t chunk = hawk_block_index_chunk(index, blocks[0].start);
-	uint64_t within = blocks[0].start & (HAWK_CHUNK_BYTES - 1);
-	uint64_t record = within >> 10;
-	uint64_t base = blocks[0].start - within + (record << 10);
+	uint64_t chunk_bytes = UINT64_C(1) << hawk_block_index_chunk_log2(index);
+	unsigned record_log2 = HAWK_RECORD_LOG2 - index->finer;
+	uint64_t within = blocks[0].start & (chunk_bytes - 1);
+	uint64_t record = within >> record_log2;
+	uint64_t base = blocks[0].start - within + (record << record_log2);
 	struct block_run run = {
 		.base = base,
-		.room = least(least(HAWK_CHUNK_BYTES - (record << 10), end - base),
-			      HAWK_MARKED_RECORDS << 10),
+		.room = least(chunk_bytes - (record << record_log2),
+			      (uint64_t)HAWK_MARKED_RECORDS << record_log2),
+		.granule_log2 = hawk_block_index_granule_log2(index),
 		.id = chunk << HAWK_CHUNK_GRANULES_LOG2 | (uint32_t)(record << 6),
 		.granules = index->granules + number,
 		.sizes = index->sizes + number,

@@ -4,8 +4,8 @@
  * A run of usual blocks on its way into the index: they lie in one chunk, are neither empty nor
  * carved up, and their records are filled when all of them are there. Internal to heap/.
  */
-#ifndef HAWK_ANALYZER_HEAP_SEALED_BLOCK_RUN_H
-#define HAWK_ANALYZER_HEAP_SEALED_BLOCK_RUN_H
+#ifndef HAWK_ANALYZER_HEAP_BLOCK_RUN_H
+#define HAWK_ANALYZER_HEAP_BLOCK_RUN_H
 
 #include "hawk/heap/block_index.h"
 
@@ -20,11 +20,9 @@ struct hawk_block_marks {
 /**
  * Stores the run at blocks[0], which lies in a chunk that has a number and becomes block `number`:
  * nearly every block is usual, and it is the same as to store one by one, at a third of the cost.
- * Blocks that end above `end` are not. There is room for all `count`. Returns how many were taken;
- * never the last one.
+ * There is room for all `count`. Returns how many were taken; never the last one.
  */
 size_t hawk_block_run_take(const struct hawk_block_index *index, const struct hawk_block *blocks,
-			   size_t count, uint64_t end, uint32_t number,
-			   struct hawk_block_marks *marks);
+			   size_t count, uint32_t number, struct hawk_block_marks *marks);
 
 #endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What memory is, beside its blocks: one list of spans, each with a kind. Sources add what they
+ * know; heap/ sorts it, and adds what is known of memory around blocks.
+ */
+#ifndef HAWK_ANALYZER_HEAP_SPANS_H
+#define HAWK_ANALYZER_HEAP_SPANS_H
+
+#include <stddef.h>
+
+#include "hawk/base/error.h"
+
+enum hawk_span_kind {
+	HAWK_SPAN_HEAP = 0,  /**< of a heap: outside of blocks it is free, or the allocator's */
+	HAWK_SPAN_METADATA,  /**< the tracer's or an allocator's own: neither blocks nor roots */
+	HAWK_SPAN_FREE,      /**< of a heap: free */
+	HAWK_SPAN_CACHED,    /**< of a heap: free, in the cache of thread `owner` */
+	HAWK_SPAN_UNTOUCHED, /**< of a heap: never used */
+	HAWK_SPAN_UNSOUND,   /**< of a heap: may hold live blocks that were not found */
+	HAWK_SPAN_STACK,     /**< of thread `owner` */
+	HAWK_SPAN_GUARD,     /**< next to a stack */
+	HAWK_SPAN_UNDUMPED,  /**< kept out of cores by the program (MADV_DONTDUMP) */
+	HAWK_SPAN_KINDS
+};
+
+struct hawk_heap_span {
+	uint64_t start;
+	uint64_t end;
+	uint8_t kind;   /**< enum hawk_span_kind */
+	uint8_t source; /**< index into struct hawk_heap's `found` */
+	uint16_t owner; /**< arena or thread, by the source's numbers */
+};
+
+struct hawk_heap_spans {
+	struct hawk_heap_span *items;
+	size_t count;
+	size_t capacity;
+};
+
+/** Adds a span in any order; an empty one is left out. */
+struct hawk_error *hawk_heap_spans_add(struct hawk_heap_spans *spans, struct hawk_heap_span span);
+
+/** Sorts by address. Where spans overlap, the one that begins last has the bytes. */
+struct hawk_error *hawk_heap_spans_sort(struct hawk_heap_spans *spans);
+
+/** Returns the index of the first of sorted spans that ends above `address`, or their count. */
+size_t hawk_heap_spans_from(const struct hawk_heap_spans *spans, uint64_t address);
+
+/** Returns the one of sorted spans that contains `address`, or NULL. */
+const struct hawk_heap_span *hawk_heap_spans_at(const struct hawk_heap_spans *spans,
+						uint64_t address);
+
+/** Returns true if a span of such a kind belongs to a heap. */
+static inline bool hawk_span_is_heap(unsigned kind)
+{
+	return kind == HAWK_SPAN_HEAP || (kind >= HAWK_SPAN_FREE && kind <= HAWK_SPAN_UNSOUND);
+}
+
+/** Returns true if any span is of `kind`. */
+bool hawk_heap_spans_have(const struct hawk_heap_spans *spans, enum hawk_span_kind kind);
+
+/** Accepts zeros. */
+void hawk_heap_spans_deinit(struct hawk_heap_spans *spans);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What sources said of a heap, to and from a snapshot: origins, spans, damages, classes.
+ */
+#include "snapshot.h"
+
+#include "hawk/base/array.h"
+
+static void put_origins(const struct hawk_heap_record *record, struct hawk_column *to)
+{
+	hawk_column_put(to, record->origin_count);
+	for (unsigned i = 0; i < record->origin_count; i++) {
+		hawk_column_put_string(to, record->origins[i].name);
+		hawk_column_put(to, record->origins[i].knows & ~HAWK_HEAP_CONTENTS);
+		hawk_column_put(to, record->origins[i].end);
+	}
+	hawk_column_put(to, record->small_granules);
+	hawk_column_put(to, record->undumped_known);
+}
+
+static void put_spans(const struct hawk_heap_spans *spans, struct hawk_column *to)
+{
+	uint64_t at = 0;
+
+	hawk_column_put(to, spans->count);
+	for (size_t i = 0; i < spans->count; i++) {
+		const struct hawk_heap_span *span = &spans->items[i];
+
+		hawk_column_put(to, span->start - at);
+		hawk_column_put(to, span->end - span->start);
+		hawk_column_put(to, span->kind);
+		hawk_column_put(to, span->source);
+		hawk_column_put(to, span->owner);
+		at = span->end;
+	}
+}
+
+static void put_damages(const struct hawk_damages *damages, struct hawk_column *to)
+{
+	hawk_column_put(to, HAWK_DAMAGE_KINDS);
+	for (unsigned i = 0; i < HAWK_DAMAGE_KINDS; i++)
+		hawk_column_put(to, damages->counts[i]);
+	hawk_column_put(to, damages->count);
+	for (size_t i = 0; i < damages->count; i++) {
+		const struct hawk_damage *damage = &damages->items[i];
+
+		hawk_column_put(to, damage->kind);
+		hawk_column_put(to, damage->source);
+		hawk_column_put(to, damage->address);
+		hawk_column_put(to, damage->neighbour);
+		hawk_column_put(to, damage->expected);
+		hawk_column_put(to, damage->found);
+	}
+}
+
+static void put_classes(const struct hawk_heap_record *record, const struct hawk_target *target,
+			struct hawk_column *to)
+{
+	size_t modules;
+	const struct hawk_module *first = hawk_target_modules(target, &modules);
+
+	hawk_column_put(to, record->class_first);
+	hawk_column_put(to, record->class_end - record->class_first);
+	for (uint32_t i = 0; i < record->class_end - record->class_first; i++) {
+		const struct hawk_class *class = &record->classes[i];
+
+		hawk_column_put(to, class->kind);
+		hawk_column_put(to, class->size);
+		hawk_column_put(to, class->offset);
+		hawk_column_put(to, class->module ? (uint64_t)(class->module - first) + 1 : 0);
+		hawk_column_put_string(to, class->name);
+	}
+}
+
+void hawk_heap_parts_put(const struct hawk_heap_record *record, const struct hawk_target *target,
+			 struct hawk_column *to)
+{
+	put_origins(record, to);
+	put_spans(&record->spans, to);
+	put_damages(&record->damages, to);
+	put_classes(record, target, to);
+}
+
+/** Names go to one piece of memory, which is as large as what is left to be read. */
+struct names {
+	char *at;
+};
+
+static const char *get_name(struct hawk_cursor *from, struct names *names)
+{
+	size_t length;
+	const char *name = hawk_column_get_string(from, &length);
+	char *copy = names->at;
+
+	if (!name || !length)
+		return NULL;
+	memcpy(copy, name, length);
+	copy[length] = '\0';
+	names->at += length + 1;
+	return copy;
+}
+
+static void get_origins(struct hawk_cursor *from, struct names *names,
+			struct hawk_heap_record *record)
+{
+	uint32_t last = 0;
+
+	record->origin_count = (unsigned)hawk_column_get_below(from, HAWK_HEAP_SOURCES_MAX);
+	for (unsigned i = 0; i < record->origin_count && !from->failed; i++) {
+		struct hawk_heap_origin *origin = &record->origins[i];
+		const char *name = get_name(from, names);
+
+		origin->name = name ? name : "unknown";
+		origin->knows =
+			(unsigned)hawk_column_get_below(from, UINT32_MAX) & ~HAWK_HEAP_CONTENTS;
+		origin->end = (uint32_t)hawk_column_get_below(from, UINT32_MAX - 1);
+		from->failed |= origin->end <= last || (i && origin->knows & HAWK_HEAP_STACKS);
+		last = origin->end;
+	}
+	record->small_granules = hawk_column_get_below(from, 1);
+	record->undumped_known = hawk_column_get_below(from, 1);
+}
+
+static struct hawk_error *get_spans(struct hawk_cursor *from, struct hawk_heap_spans *spans)
+{
+	size_t count = hawk_column_get_count(from);
+	uint64_t at = 0;
+	struct hawk_error *err = NULL;
+
+	for (size_t i = 0; i < count && !from->failed && !err; i++) {
+		struct hawk_heap_span span = {.start = at + hawk_column_get(from)};
+
+		span.end = span.start + hawk_column_get(from);
+		span.kind = (uint8_t)hawk_column_get_below(from, UINT8_MAX);
+		span.source = (uint8_t)hawk_column_get_below(from, HAWK_HEAP_SOURCES_MAX - 1);
+		span.owner = (uint16_t)hawk_column_get_below(from, UINT16_MAX);
+		from->failed |= span.start < at || span.end < span.start;
+		at = span.end;
+		if (!from->failed && span.kind < HAWK_SPAN_KINDS) /* a later writer may know more */
+			err = hawk_heap_spans_add(spans, span);
+	}
+	return err;
+}
+
+static void get_damages(struct hawk_cursor *from, struct hawk_damages *damages)
+{
+	size_t kinds = hawk_column_get_count(from);
+	uint64_t counts[HAWK_DAMAGE_KINDS] = {0};
+	size_t count;
+
+	for (size_t i = 0; i < kinds && !from->failed; i++) {
+		uint64_t value = hawk_column_get(from);
+
+		if (i < HAWK_DAMAGE_KINDS)
+			counts[i] = value;
+	}
+	count = hawk_column_get_count(from);
+	for (size_t i = 0; i < count && !from->failed; i++) {
+		struct hawk_damage damage = {
+			.kind = (uint8_t)hawk_column_get_below(from, UINT8_MAX),
+			.source = (uint8_t)hawk_column_get_below(from, HAWK_HEAP_SOURCES_MAX - 1),
+		};
+
+		damage.address = hawk_column_get(from);
+		damage.neighbour = hawk_column_get(from);
+		damage.expected = hawk_column_get(from);
+		damage.found = hawk_column_get(from);
+		if (damage.kind < HAWK_DAMAGE_KINDS)
+			hawk_damages_add(damages, &damage);
+	}
+	memcpy(damages->counts, counts, sizeof(counts));
+}
+
+static struct hawk_error *get_classes(struct hawk_cursor *from, const struct hawk_target *target,
+				      struct names *names, struct hawk_heap_record *record)
+{
+	size_t modules, count;
+	const struct hawk_module *first = hawk_target_modules(target, &modules);
+
+	record->class_first = (uint32_t)hawk_column_get_below(from, UINT32_MAX - 1);
+	count = hawk_column_get_count(from);
+	if (count > UINT32_MAX - 1 - record->class_first)
+		from->failed = true;
+	if (from->failed)
+		return NULL;
+	record->class_end = record->class_first + (uint32_t)count;
+	record->classes = calloc(count + 1, sizeof(*record->classes));
+	if (!record->classes)
+		return &hawk_enomem;
+	for (size_t i = 0; i < count && !from->failed; i++) {
+		struct hawk_class *class = &record->classes[i];
+		uint64_t module;
+
+		class->kind = (uint8_t)hawk_column_get_below(from, UINT8_MAX);
+		class->size = hawk_column_get(from);
+		class->offset = hawk_column_get(from);
+		module = hawk_column_get_below(from, modules);
+		class->module = module ? &first[module - 1] : NULL;
+		class->name = get_name(from, names);
+	}
+	return NULL;
+}
+
+struct hawk_error *hawk_heap_parts_get(struct hawk_cursor *from, const struct hawk_target *target,
+				       struct hawk_heap_record *record)
+{
+	struct names names;
+	struct hawk_error *err;
+
+	if (from->failed || from->at == from->size) { /* of an older writer */
+		record->damages.counts[HAWK_DAMAGE_OVERLAP] = record->overlapping;
+		record->damages.counts[HAWK_DAMAGE_HEADER] = record->implausible;
+		return NULL;
+	}
+	names.at = record->names = malloc(from->size - from->at + 1);
+	if (!record->names)
+		return &hawk_enomem;
+	get_origins(from, &names, record);
+	err = get_spans(from, &record->spans);
+	get_damages(from, &record->damages);
+	if (!err)
+		err = get_classes(from, target, &names, record);
+	return err;
+}
