@@ -21,9 +21,11 @@ enum { TOP = 10, SCHEMAS = 3, BY_TREE = 4 };
 struct suspects {
 	struct hawk_suspects found;
 	struct hawk_suspects_report report;
-	struct hawk_text target; /**< of commands */
+	struct hawk_leaks_session leaks; /**< sums of kinds only */
+	struct hawk_text target;         /**< of commands */
 	struct hawk_text skipped;
 	bool wanted; /**< there is a section, be it only with the reason why there are none */
+	bool has_leaks;
 };
 
 static bool is_grouped(const struct hawk_settings *settings)
@@ -177,7 +179,7 @@ static void append_refusal(const struct hawk_session *session, const char *targe
 				     "cannot show who holds one, or for how long.");
 	else if (session->settings->pid && !session->settings->full && !session->settings->suspects)
 		hawk_text_printf(text,
-				 "Suspects, and who holds them, take a longer stop of the process: "
+				 "Suspects, and what is lost, take a longer stop of the process: "
 				 "hawk-core analyze --suspects %s",
 				 target);
 	else if (need > have / 4 * 3)
@@ -201,8 +203,11 @@ static bool is_damaged(struct hawk_session *session, const struct hawk_error *er
 
 static struct hawk_error *make_suspects(struct hawk_session *session, struct suspects *ret)
 {
-	struct hawk_error *err = hawk_session_dominators(session, HAWK_EDGES_ALL);
+	struct hawk_error *err = hawk_leaks_session_make(session, 0, &ret->leaks);
 
+	ret->has_leaks = !err;
+	if (!err)
+		err = hawk_session_dominators(session, HAWK_EDGES_ALL);
 	if (!err)
 		err = hawk_session_report(session);
 	if (!err)
@@ -243,6 +248,7 @@ static struct hawk_error *find_suspects(struct hawk_session *session, struct sus
 static void deinit_suspects(struct suspects *suspects)
 {
 	hawk_suspects_deinit(&suspects->found);
+	hawk_leaks_session_deinit(&suspects->leaks);
 	hawk_text_deinit(&suspects->target);
 	hawk_text_deinit(&suspects->skipped);
 }
@@ -327,7 +333,7 @@ static struct hawk_error *load(struct hawk_session *session)
 	return NULL;
 }
 
-/** Looks for suspects while the first screen is read. */
+/** Follows pointers while the first screen is read: what is lost, and suspects. */
 static struct hawk_error *print_text(struct hawk_session *session,
 				     const struct hawk_leaks_report *leaks)
 {
@@ -338,6 +344,8 @@ static struct hawk_error *print_text(struct hawk_session *session,
 	if (err || session->output->errnum) // nobody reads on
 		return err;
 	err = find_suspects(session, &suspects);
+	if (!err && suspects.has_leaks && !leaks)
+		hawk_leaks_report_sums(&suspects.leaks.report, &session->screen);
 	if (!err && suspects.wanted)
 		hawk_report_suspects(&suspects.report, &session->screen);
 	if (!err && session->settings->full && !session->settings->pid && suspects.wanted &&
@@ -355,7 +363,8 @@ static struct hawk_error *print_json(struct hawk_session *session)
 	struct hawk_error *err = find_suspects(session, &suspects);
 
 	if (!err)
-		err = print(session, NULL, suspects.wanted ? &suspects.report : NULL);
+		err = print(session, suspects.has_leaks ? &suspects.leaks.report : NULL,
+			    suspects.wanted ? &suspects.report : NULL);
 	deinit_suspects(&suspects);
 	return err;
 }
@@ -368,7 +377,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 	struct hawk_error *err = load(session);
 
 	if (!err && full)
-		err = hawk_leaks_session_make(session, HAWK_LEAKS_KINDS_LOST, &leaks);
+		err = hawk_leaks_session_make(session, HAWK_LEAKS_KINDS_LISTED, &leaks);
 	err = hawk_session_release(session, err);
 	if (!err) {
 		hawk_session_check(session);
@@ -401,9 +410,10 @@ static const struct hawk_option options[] = {
 	{"min-bytes", '\0', HAWK_OPTION_BYTES, HAWK_AT(min_bytes), "SIZE",
 	 "only sites with at least SIZE live bytes (10k, 1M, 2GiB)"},
 	{"suspects", '\0', HAWK_OPTION_FLAG, HAWK_AT(suspects), NULL,
-	 "show who holds the largest sites with --pid, too; stops the process for longer"},
+	 "show what is lost, and who holds the largest sites, with --pid, too; stops the process "
+	 "for longer"},
 	{"no-suspects", '\0', HAWK_OPTION_FLAG, HAWK_AT(no_suspects), NULL,
-	 "leave out who holds the largest sites, which takes longest"},
+	 "leave out what is lost, and who holds the largest sites, which takes longest"},
 	{"json", 'j', HAWK_OPTION_FLAG, HAWK_AT(json), NULL, "one JSON document"},
 	{0},
 };
@@ -413,9 +423,9 @@ const struct hawk_verb hawk_verb_analyze = {
 	.arguments = "[options] CORE | TABLE | --pid PID",
 	.summary = "who owns the memory of a dead or living process",
 	.details = "Prints how the process died, where its memory went, and which stacks "
-		   "allocated most of it; then suspects: the few sites that explain most of "
-		   "the memory, who holds them, how they grow, and what to ask next; last, "
-		   "what was missing.",
+		   "allocated most of it; then what is lost, and suspects: the few sites that "
+		   "explain most of the memory, who holds them, how they grow, and what to ask "
+		   "next; last, what was missing.",
 	.options = {options, hawk_target_options, hawk_output_options, hawk_color_options,
 		    hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,

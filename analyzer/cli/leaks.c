@@ -70,10 +70,13 @@ static struct hawk_error *explain(struct hawk_session *session, unsigned heurist
 	return err;
 }
 
+/* Other parts of an answer may have been about leaks, too: it is said once. */
 static void report_doubts(struct hawk_session *session, const struct hawk_leaks *leaks)
 {
+	static const char *const keys[] = {"leaks-downgraded", "threads-missing", NULL};
 	size_t threads;
 
+	hawk_findings_drop(&session->findings, keys, &session->findings_said);
 	hawk_target_threads(session->target, &threads);
 	if (!threads)
 		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, true, "threads-missing",
@@ -215,7 +218,7 @@ static unsigned kinds_of(const struct hawk_settings *settings)
 {
 	unsigned kinds = settings->full || settings->json || settings->site.given
 				 ? HAWK_LEAKS_KINDS_ALL
-				 : HAWK_LEAKS_KINDS_LOST;
+				 : HAWK_LEAKS_KINDS_LISTED;
 
 	if (settings->kinds) // checked before
 		hawk_error_destroy(hawk_leaks_parse_kinds(settings->kinds, &kinds));

@@ -131,8 +131,8 @@ static struct hawk_error *profile_leaks(struct hawk_session *session, struct haw
 	if (!err)
 		err = choose_sites(session, &chosen);
 	if (!err)
-		err = hawk_profile_of_leaks(&session->heap, session->symbols, &leaks.leaks,
-					    HAWK_LEAKS_KINDS_LOST, chosen, &style, ret);
+		err = hawk_profile_of_leaks(&session->heap, session->symbols, &leaks.leaks, chosen,
+					    &style, ret);
 	hawk_leaks_session_deinit(&leaks);
 	return err;
 }

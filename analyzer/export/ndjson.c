@@ -144,7 +144,6 @@ static void put_values(struct hawk_json *json, const struct hawk_profile *profil
 struct hawk_error *hawk_export_ndjson(const struct hawk_export *export, struct hawk_output *output)
 {
 	const struct hawk_profile *profile = export->profile;
-	struct hawk_export_roles roles = hawk_export_roles_of(profile);
 	struct common common = common_of(export);
 	CLEANUP(profile_path) struct hawk_profile_path path = {0};
 	CLEANUP(free_ptr) uint64_t *signatures = NULL;
@@ -154,6 +153,7 @@ struct hawk_error *hawk_export_ndjson(const struct hawk_export *export, struct h
 		const struct hawk_profile_sample *sample = &profile->samples[i];
 		const char *site = profile->strings[sample->labels.site];
 		const char *verdict = profile->strings[sample->labels.kind];
+		struct hawk_export_roles roles = hawk_export_roles_of_kind(profile, verdict);
 		struct hawk_json json;
 
 		hawk_json_init(&json, output, 0);

@@ -22,14 +22,29 @@ static uint32_t column_beside(const struct hawk_profile *profile, uint32_t shown
 	return UINT32_MAX;
 }
 
-struct hawk_export_roles hawk_export_roles_of(const struct hawk_profile *profile)
+static struct hawk_export_roles roles_of_column(const struct hawk_profile *profile, uint32_t shown)
 {
 	return (struct hawk_export_roles){{
-		[HAWK_EXPORT_BYTES] = profile->shown_column,
-		[HAWK_EXPORT_OBJECTS] = column_beside(profile, profile->shown_column),
+		[HAWK_EXPORT_BYTES] = shown,
+		[HAWK_EXPORT_OBJECTS] = column_beside(profile, shown),
 		[HAWK_EXPORT_ALLOC_BYTES] = hawk_profile_column(profile, "alloc_space"),
 		[HAWK_EXPORT_ALLOC_OBJECTS] = hawk_profile_column(profile, "alloc_objects"),
 	}};
+}
+
+struct hawk_export_roles hawk_export_roles_of(const struct hawk_profile *profile)
+{
+	return roles_of_column(profile, profile->shown_column);
+}
+
+struct hawk_export_roles hawk_export_roles_of_kind(const struct hawk_profile *profile,
+						   const char *kind)
+{
+	uint32_t possibly = strcmp(kind, "possibly_lost")
+				    ? UINT32_MAX
+				    : hawk_profile_column(profile, "possibly_lost_space");
+
+	return roles_of_column(profile, possibly == UINT32_MAX ? profile->shown_column : possibly);
 }
 
 int64_t hawk_export_role_value(const struct hawk_profile *profile,

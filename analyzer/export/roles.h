@@ -24,6 +24,10 @@ struct hawk_export_roles {
 
 struct hawk_export_roles hawk_export_roles_of(const struct hawk_profile *profile);
 
+/** Returns the roles for a row of a leak's `kind`: what is possibly lost has its own columns. */
+struct hawk_export_roles hawk_export_roles_of_kind(const struct hawk_profile *profile,
+						   const char *kind);
+
 static inline bool hawk_export_has_role(const struct hawk_export_roles *roles,
 					enum hawk_export_role role)
 {

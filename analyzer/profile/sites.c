@@ -21,11 +21,15 @@ static const struct hawk_profile_column site_columns[] = {
 };
 enum { ALLOC_COLUMNS = 2, SITE_COLUMNS = 4, ERROR_COLUMNS = 2 };
 
+/** What is only possibly lost counts apart, so that the shown column is what every verb calls lost.
+ */
 static const struct hawk_profile_column lost_columns[] = {
 	{"lost_objects", "count"},
 	{"lost_space", "bytes"},
+	{"possibly_lost_objects", "count"},
+	{"possibly_lost_space", "bytes"},
 };
-enum { LOST_COLUMNS = 2 };
+enum { LOST_SHOWN = 1, POSSIBLY_COLUMN = 2, LOST_COLUMNS = 4 };
 
 struct maker {
 	const struct hawk_heap *heap;
@@ -156,23 +160,23 @@ static const char *const kind_names[HAWK_REACH_KINDS] = {
 
 static void add_record(struct maker *maker, const struct hawk_leak_record *record)
 {
-	const int64_t values[LOST_COLUMNS] = {
-		hawk_profile_value(record->objects),
-		hawk_profile_value(record->bytes),
-	};
+	unsigned column = record->kind == HAWK_REACH_POSSIBLY ? POSSIBLY_COLUMN : 0;
+	int64_t values[LOST_COLUMNS] = {0};
 	struct hawk_profile_labels labels = {0};
 	uint32_t step = record->site < maker->heap->site_count
 				? step_of(maker, record->site, &labels)
 				: hawk_profile_note(maker->profile, 0, HAWK_PROFILE_NOTE,
 						    hawk_site_no_stack(maker->heap, record->site));
 
+	values[column] = hawk_profile_value(record->objects);
+	values[column + 1] = hawk_profile_value(record->bytes);
 	labels.kind = hawk_profile_string(maker->profile, kind_names[record->kind]);
 	hawk_profile_add(maker->profile, step, &labels, values);
 }
 
 struct hawk_error *hawk_profile_of_leaks(const struct hawk_heap *heap, struct hawk_symbols *symbols,
-					 const struct hawk_leaks *leaks, unsigned kinds,
-					 const bool *chosen, const struct hawk_profile_style *style,
+					 const struct hawk_leaks *leaks, const bool *chosen,
+					 const struct hawk_profile_style *style,
 					 struct hawk_profile **ret)
 {
 	struct maker maker = {.heap = heap, .symbols = symbols, .style = style};
@@ -181,10 +185,10 @@ struct hawk_error *hawk_profile_of_leaks(const struct hawk_heap *heap, struct ha
 	if (err)
 		return err;
 	maker.profile->what = "lost";
-	maker.profile->shown_column = LOST_COLUMNS - 1;
+	maker.profile->shown_column = LOST_SHOWN;
 	hawk_profile_add_program(maker.profile, heap->target);
 	for (size_t i = 0; i < leaks->count; i++)
-		if (kinds >> leaks->records[i].kind & 1 &&
+		if (leaks->records[i].kind != HAWK_REACH_REACHABLE &&
 		    (!chosen ||
 		     (leaks->records[i].site < heap->site_count && chosen[leaks->records[i].site])))
 			add_record(&maker, &leaks->records[i]);

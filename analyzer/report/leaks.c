@@ -51,12 +51,22 @@ static void put_sum(const struct hawk_screen *screen, const char *name,
 	hawk_output_puts(screen->output, "\n");
 }
 
-static void put_sums(const struct hawk_leaks_report *report, const struct hawk_screen *screen)
+static void put_kinds(const struct hawk_leaks_report *report, const struct hawk_screen *screen,
+		      bool all)
 {
 	hawk_screen_faint(screen, "  %-16s %14s %12s\n", "", "size", "blocks");
-	for (unsigned i = 0; i < KINDS; i++)
-		put_sum(screen, kind_names[kinds[i].kind], &report->selection->sums[kinds[i].kind],
-			kinds[i].meaning);
+	for (unsigned i = 0; i < KINDS; i++) {
+		enum hawk_reach_kind kind = kinds[i].kind;
+		const struct hawk_reach_sum *sum = &report->selection->sums[kind];
+
+		if (all || (sum->objects && kind != HAWK_REACH_REACHABLE))
+			put_sum(screen, kind_names[kind], sum, kinds[i].meaning);
+	}
+}
+
+static void put_sums(const struct hawk_leaks_report *report, const struct hawk_screen *screen)
+{
+	put_kinds(report, screen, true);
 	if (report->suppressions)
 		put_sum(screen, "suppressed", &report->selection->suppressed,
 			"known, by suppressions");
@@ -318,26 +328,27 @@ static void put_suppressions(const struct hawk_leaks_report *report,
 	}
 }
 
-/** "Leaks: 12 blocks, 1.2 MiB definitely lost" */
-static void put_heading(const struct hawk_leaks_report *report, const char *which,
+/** "Leaks: 12 blocks, 1.2 MiB lost", or possibly lost if none is lost. Returns whether any is. */
+static bool put_heading(const struct hawk_leaks_report *report, const char *which,
 			const struct hawk_screen *screen)
 {
-	for (unsigned i = 0; i < KINDS && kinds[i].kind != HAWK_REACH_REACHABLE; i++) {
-		const struct hawk_reach_sum *sum = &report->selection->sums[kinds[i].kind];
+	struct hawk_reach_sum lost = hawk_reach_lost(report->selection->sums);
+	const struct hawk_reach_sum *possibly = &report->selection->sums[HAWK_REACH_POSSIBLY];
+	const struct hawk_reach_sum *told = lost.objects ? &lost : possibly;
 
-		if (!sum->objects)
-			continue;
-		hawk_screen_heading(
-			screen, "Leaks: %s block%s, %s %s%s",
-			hawk_quantity_count(sum->objects).text, sum->objects == 1 ? "" : "s",
-			hawk_quantity_bytes(sum->bytes).text, kind_names[kinds[i].kind], which);
-		return;
-	}
-	hawk_screen_heading(screen, "Leaks: none%s%s",
-			    hawk_leaks_may_hide(report->graph, report->leaks)
-				    ? " found, but that is not certain"
-				    : "",
-			    which);
+	if (told->objects)
+		hawk_screen_heading(screen, "Leaks: %s block%s, %s %slost%s",
+				    hawk_quantity_count(told->objects).text,
+				    told->objects == 1 ? "" : "s",
+				    hawk_quantity_bytes(told->bytes).text,
+				    lost.objects ? "" : "possibly ", which);
+	else
+		hawk_screen_heading(screen, "Leaks: none%s%s",
+				    hawk_leaks_may_hide(report->graph, report->leaks)
+					    ? " found, but that is not certain"
+					    : "",
+				    which);
+	return told->objects;
 }
 
 void hawk_leaks_report_text(const struct hawk_leaks_report *report,
@@ -359,6 +370,15 @@ void hawk_leaks_report_text(const struct hawk_leaks_report *report,
 			put_suppressions(report, screen);
 	}
 	hawk_report_findings(report->findings, report->partial, screen);
+}
+
+void hawk_leaks_report_sums(const struct hawk_leaks_report *report,
+			    const struct hawk_screen *screen)
+{
+	if (!put_heading(report, "", screen))
+		return;
+	put_kinds(report, screen, false);
+	put_warning(report, screen);
 }
 
 void hawk_leaks_report_section(const struct hawk_leaks_report *report, const char *which,

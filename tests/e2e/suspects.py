@@ -117,7 +117,7 @@ def check_left_out():
         hawk.expect(HEADING not in text_of(*arguments, grown), f"none with {arguments}")
         hawk.expect("suspects" not in document(*arguments, grown), f"none in JSON: {arguments}")
     whole = text_of(grown)
-    first, _, rest = whole.partition("\nSuspects:")
+    first, _, rest = whole.partition("\nLeaks:")
     hawk.expect_equal(text_of("--no-suspects", grown), first + rest[rest.rindex("\nNothing was missing."):],
                       "the rest is the same")
 

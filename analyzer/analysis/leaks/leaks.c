@@ -364,7 +364,7 @@ static struct hawk_error *fill_records(struct tally *tally)
 	if (!tally->recorded || !tally->record_of)
 		return &hawk_enomem;
 	memset(tally->record_of, 0xff, slots * sizeof(*tally->record_of));
-	err = add_blocks(tally, sums);
+	err = tally->kinds || tally->chosen ? add_blocks(tally, sums) : NULL;
 	if (err)
 		return err;
 	add_sums(tally, sums);

@@ -5,6 +5,7 @@
  * docs/schema/analyze-2.json: change them together, and add keys only.
  */
 #include "objects.h"
+#include "hawk/report/leaks.h"
 #include "hawk/report/report.h"
 #include "hawk/report/suspects.h"
 #include "hawk/names/signal.h"
@@ -81,8 +82,9 @@ static void put_unknown_heap(const struct hawk_heap *heap, struct hawk_json *jso
 	hawk_json_put_integer_if(json, "free_bytes", counted, totals->free_bytes);
 }
 
-static void put_heap(const struct hawk_heap *heap, struct hawk_json *json)
+static void put_heap(const struct hawk_report *report, struct hawk_json *json)
 {
+	const struct hawk_heap *heap = report->heap;
 	const struct hawk_accounting *memory = &heap->accounting;
 	bool counted = heap->knows & HAWK_HEAP_COUNTERS;
 	bool swept =
@@ -102,6 +104,7 @@ static void put_heap(const struct hawk_heap *heap, struct hawk_json *json)
 	hawk_json_put_string(json, "source", swept ? heap->origins[0].name : "counters");
 	hawk_json_put_integer(json, "inuse_objects", heap->sums.blocks);
 	hawk_json_put_integer(json, "inuse_bytes", heap->sums.bytes);
+	hawk_leaks_report_json_sums(report->leaks, json);
 	hawk_json_put_integer_if(json, "header_bytes", swept, memory->header_bytes);
 	hawk_json_put_integer_if(json, "overhead_bytes", swept, memory->overhead_bytes);
 	hawk_json_put_integer_if(json, "never_used_bytes", memory->measured,
@@ -209,7 +212,7 @@ struct hawk_error *hawk_report_json(const struct hawk_report *report, struct haw
 
 	hawk_json_begin(&json, output, "hawk-core/analyze", report->source, DOCUMENT_LINES);
 	put_process(report, &json);
-	put_heap(report->heap, &json);
+	put_heap(report, &json);
 	put_sites(report, &json);
 	if (report->groups)
 		hawk_report_json_groups(report, &json);

@@ -9,10 +9,6 @@
 
 enum { DOCUMENT_LINES = 2 };
 
-/** In the order of the document. */
-static const enum hawk_reach_kind kinds[] = {HAWK_REACH_DEFINITELY_LOST, HAWK_REACH_INDIRECTLY_LOST,
-					     HAWK_REACH_POSSIBLY, HAWK_REACH_REACHABLE};
-
 static void put_site_id(const struct hawk_leaks_report *report, uint32_t site,
 			struct hawk_json *json)
 {
@@ -152,13 +148,28 @@ static void put_heuristics(const struct hawk_leaks_report *report, struct hawk_j
 	hawk_json_object_end(json);
 }
 
-static void put_sum(const struct hawk_leaks_report *report, const char *key, uint64_t objects,
-		    uint64_t bytes, struct hawk_json *json)
+static void put_sum(const struct hawk_leaks_report *report, const char *key,
+		    struct hawk_reach_sum sum, struct hawk_json *json)
 {
-	if (report->heap->knows)
-		hawk_json_put_sum(json, key, objects, bytes);
+	if (report && report->heap->knows)
+		hawk_json_put_sum(json, key, sum.objects, sum.bytes);
 	else
 		hawk_json_put_null(json, key);
+}
+
+void hawk_leaks_report_json_sums(const struct hawk_leaks_report *report, struct hawk_json *json)
+{
+	static const struct hawk_reach_sum none[HAWK_REACH_KINDS];
+	static const enum hawk_reach_kind kinds[] = {
+		HAWK_REACH_DEFINITELY_LOST,
+		HAWK_REACH_INDIRECTLY_LOST,
+		HAWK_REACH_POSSIBLY,
+	};
+	const struct hawk_reach_sum *sums = report ? report->selection->sums : none;
+
+	put_sum(report, "lost", hawk_reach_lost(sums), json);
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		put_sum(report, hawk_json_reach_key(kinds[i]), sums[kinds[i]], json);
 }
 
 void hawk_leaks_report_json(const struct hawk_leaks_report *report, struct hawk_output *output)
@@ -167,14 +178,11 @@ void hawk_leaks_report_json(const struct hawk_leaks_report *report, struct hawk_
 
 	hawk_json_begin(&json, output, "hawk-core/leaks", report->source, DOCUMENT_LINES);
 	hawk_json_put_string(&json, "unknown", hawk_heap_unknown_text(report->heap));
-	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		put_sum(report, hawk_json_reach_key(kinds[i]),
-			report->selection->sums[kinds[i]].objects,
-			report->selection->sums[kinds[i]].bytes, &json);
-	put_sum(report, "suppressed", report->selection->suppressed.objects,
-		report->selection->suppressed.bytes, &json);
-	put_sum(report, "downgraded", report->leaks->downgrade.objects,
-		report->leaks->downgrade.bytes, &json);
+	hawk_leaks_report_json_sums(report, &json);
+	put_sum(report, hawk_json_reach_key(HAWK_REACH_REACHABLE),
+		report->selection->sums[HAWK_REACH_REACHABLE], &json);
+	put_sum(report, "suppressed", report->selection->suppressed, &json);
+	put_sum(report, "downgraded", report->leaks->downgrade, &json);
 	put_records(report, &json);
 	put_leaders(report, &json);
 	put_suppressions(report, &json);

@@ -33,6 +33,17 @@ struct hawk_reach {
 	} sums[HAWK_REACH_KINDS];
 };
 
+/** Returns what is lost, by sums of kinds: definitely and indirectly. Every verb means that. */
+static inline struct hawk_reach_sum
+hawk_reach_lost(const struct hawk_reach_sum sums[HAWK_REACH_KINDS])
+{
+	const struct hawk_reach_sum *definitely = &sums[HAWK_REACH_DEFINITELY_LOST];
+	const struct hawk_reach_sum *indirectly = &sums[HAWK_REACH_INDIRECTLY_LOST];
+
+	return (struct hawk_reach_sum){definitely->objects + indirectly->objects,
+				       definitely->bytes + indirectly->bytes};
+}
+
 /**
  * With HAWK_EDGES_START_ONLY interior pointers do not exist: then nothing is possibly lost, and
  * `explained` does not matter. Else the interior pointers in `explained` (NULL = none) count as

@@ -29,11 +29,11 @@ struct hawk_error *hawk_profile_of_sites(const struct hawk_heap *heap, struct ha
 					 const struct hawk_profile_style *style,
 					 struct hawk_profile **ret);
 
-/** Fills `*ret` with the records of `leaks` whose kind is in `kinds` (bits 1u << enum
- * hawk_reach_kind) and whose site is `chosen` (by site; NULL = all), labelled with the kind. */
+/** Fills `*ret` with the lost and possibly lost records of `leaks` whose site is `chosen` (by site;
+ * NULL = all), labelled with the kind. What is possibly lost has columns of its own. */
 struct hawk_error *hawk_profile_of_leaks(const struct hawk_heap *heap, struct hawk_symbols *symbols,
-					 const struct hawk_leaks *leaks, unsigned kinds,
-					 const bool *chosen, const struct hawk_profile_style *style,
+					 const struct hawk_leaks *leaks, const bool *chosen,
+					 const struct hawk_profile_style *style,
 					 struct hawk_profile **ret);
 
 /**

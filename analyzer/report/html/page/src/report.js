@@ -23,6 +23,8 @@ const COLUMN_TITLES = {
   alloc_objects: "all blocks since start",
   lost_space: "lost bytes",
   lost_objects: "lost blocks",
+  possibly_lost_space: "possibly lost bytes",
+  possibly_lost_objects: "possibly lost blocks",
   retained_space: "retained bytes",
   retained_objects: "retained blocks",
 };

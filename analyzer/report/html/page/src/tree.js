@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trees to be drawn, made of a profile: stacks joined by function, file or module, or below types
-// or scopes; upside down; only those through one frame. And flat sums by the same keys.
+// Trees to be drawn, made of a profile: stacks joined by function, file or module, or below types,
+// scopes or kinds of leaks; upside down; only those through one frame. And flat sums by the same keys.
 //
 // Columns are typed arrays by node; a parent's number is below its children's; node 0 is the root.
 
 /** What is smaller than 1/SMALLEST of an inverted tree is joined: its size has no other limit. */
 const SMALLEST = 5000;
 
-export const GROUPED = { type: "(no type)", scope: "(no scope)" };
+export const GROUPED = { type: "(no type)", scope: "(no scope)", kind: "(no kind)" };
 
 function keysBy(profile, text) {
   const numbers = new Map();
@@ -288,7 +288,7 @@ function foldEnds(nodes, self, change, keys) {
 }
 
 /**
- * options: by (function, file, module, type, scope), column, inverted, only (a function of names;
+ * options: by (function, file, module, type, scope, kind), column, inverted, only (a function of names;
  * null = all stacks).
  */
 export function makeTree(profile, options) {

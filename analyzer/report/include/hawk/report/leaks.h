@@ -37,9 +37,16 @@ struct hawk_leaks_report {
 void hawk_leaks_report_text(const struct hawk_leaks_report *report,
 			    const struct hawk_screen *screen);
 
+/** The headline and the kinds that have blocks, without records: a section of another report. */
+void hawk_leaks_report_sums(const struct hawk_leaks_report *report,
+			    const struct hawk_screen *screen);
+
 /** Sums and the first records only: a section of another report. `which` ends its heading. */
 void hawk_leaks_report_section(const struct hawk_leaks_report *report, const char *which,
 			       const struct hawk_screen *screen);
+
+/** Members of an object: what is lost, and its kinds; all null if `report` is NULL. */
+void hawk_leaks_report_json_sums(const struct hawk_leaks_report *report, struct hawk_json *json);
 
 /** The document described in docs/json.md. */
 void hawk_leaks_report_json(const struct hawk_leaks_report *report, struct hawk_output *output);

@@ -19,7 +19,8 @@ struct hawk_report {
 	struct hawk_symbols *symbols;
 	const struct hawk_heap *heap; /**< heap->knows is 0 if it is unknown */
 	const struct hawk_findings *findings;
-	const struct hawk_leaks_report *leaks;       /**< for a section of the text; NULL = none */
+	const struct hawk_leaks_report
+		*leaks; /**< a section of the text, sums of JSON; NULL = none */
 	const struct hawk_suspects_report *suspects; /**< for the JSON document; NULL = none */
 	const char *source;          /**< the core file's path as given; NULL for a live process */
 	struct hawk_site_list *list; /**< chosen sites; NULL without a table */

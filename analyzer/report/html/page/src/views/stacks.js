@@ -9,7 +9,7 @@ import { Icicle } from "../icicle.js";
 import { GROUPED, search, shortHash } from "../tree.js";
 import { choice, columnChoice, columnOf, matcher, profileChoice, searchField, toggle } from "./controls.js";
 
-const BY = ["function", "file", "module", "type", "scope"];
+const BY = ["function", "file", "module", "type", "scope", "kind"];
 const SITE_PROFILES = new Set(["retained", "paths"]);
 const ROWS = 40;
 
@@ -115,7 +115,7 @@ class Stacks {
   putControls() {
     const { profile, by, inverted } = this;
     const sites = SITE_PROFILES.has(profile.name);
-    const has = { type: profile.samples.type, scope: profile.samples.scope };
+    const has = { type: profile.samples.type, scope: profile.samples.scope, kind: profile.samples.kind };
     const choices = BY.filter((b) => !has[b] || has[b].some((v) => v)).map((b) => [b, b]);
     const controls = [
       profileChoice(this.report, this.state),

@@ -22,6 +22,7 @@ const SIGNALS = {
   SIGTRAP: "Trap",
 };
 const REASONS = { "SIGSEGV 1": "address not mapped", "SIGSEGV 2": "access not permitted" };
+const KINDS = ["definitely_lost", "indirectly_lost"];
 const CRASH_LINES = 6;
 const OWNERS = 6;
 
@@ -110,20 +111,21 @@ function memory(report) {
   );
 }
 
+/** What is lost as a headline, its kinds below it; each leads to its stacks. */
 function leaks(report) {
   const { leaks: found } = report;
-  if (!found?.definitely_lost) return null;
-  const { definitely_lost: definite, indirectly_lost: indirect, possibly_lost: possible } = found;
-  const lost = definite.bytes + indirect.bytes;
-  if (!lost && !possible.bytes) return h("p", { class: "good" }, "No block is lost.");
-  const link = (text) => h("a", { href: linkTo({ view: "stacks", profile: "lost" }), class: lost ? "alert" : "" }, text);
-  if (!lost) return h("p", {}, link(`${bytes(possible.bytes)} possibly lost`), ` in ${plural(possible.objects, "block")}`);
+  if (!found?.lost) return null;
+  const possible = found.possibly_lost;
+  if (!found.lost.objects && !possible.objects) return h("p", { class: "good" }, "No block is lost.");
+  const figure = (sum, name, state, alert) =>
+    h("span", {}, h("a", { href: linkTo({ view: "stacks", profile: "lost", ...state }), class: alert ? "alert" : "" }, `${bytes(sum.bytes)} ${name}`), ` in ${plural(sum.objects, "block")}`);
+  const kinds = KINDS.filter((kind) => found[kind].objects).map((kind) => figure(found[kind], kind.replace("_", " "), { by: "kind" }));
+  if (possible.objects) kinds.push(figure(possible, "possibly lost", { column: "possibly_lost_space" }));
   return h(
-    "p",
-    {},
-    link(`${bytes(lost)} lost`),
-    ` in ${plural(definite.objects + indirect.objects, "block")}`,
-    possible.bytes ? `, ${bytes(possible.bytes)} possibly lost` : "",
+    "div",
+    { class: "lost" },
+    found.lost.objects ? h("p", {}, figure(found.lost, "lost", {}, true)) : null,
+    h("ul", { class: "plain faint" }, kinds.map((kind) => h("li", {}, kind))),
   );
 }
 

@@ -5,10 +5,10 @@
 import { count, fill, h, quantity, show } from "../dom.js";
 import { go, linkTo } from "../fragment.js";
 import { columnTitle } from "../report.js";
-import { shortHash } from "../tree.js";
+import { GROUPED, shortHash } from "../tree.js";
 import { choice, columnOf, matcher, profileChoice, searchField, sortableHead } from "./controls.js";
 
-const BY = ["function", "file", "module", "type", "scope"];
+const BY = ["function", "file", "module", "type", "scope", "kind"];
 const STEP = 200;
 
 class Table {
@@ -35,7 +35,7 @@ class Table {
   }
 
   putControls(profile, state, by) {
-    const has = { type: profile.samples.type, scope: profile.samples.scope };
+    const has = { type: profile.samples.type, scope: profile.samples.scope, kind: profile.samples.kind };
     const choices = BY.filter((b) => !has[b] || has[b].some((v) => v)).map((b) => [b, b]);
     const focused = [...this.controls.querySelectorAll("select")].indexOf(document.activeElement);
     fill(
@@ -86,7 +86,7 @@ class Table {
     return h(
       "tr",
       {},
-      h("th", { scope: "row" }, h("a", { href: by === "type" || by === "scope" ? link : only }, show(label, 160))),
+      h("th", { scope: "row" }, h("a", { href: GROUPED[by] ? link : only }, show(label, 160))),
       columns.slice(1).map(([, , , values, unit]) => h("td", { class: "number" }, values[key] ? quantity(values[key], unit) : "")),
     );
   }
