@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "hawk/base/array.h"
+#include "hawk/base/error.h"
 
 enum { LIST_MAX = 64 };
 
@@ -114,7 +115,12 @@ bool hawk_findings_partial_but(const struct hawk_findings *findings, const char 
 	for (size_t i = 0; i < findings->count; i++)
 		if (findings->items[i].partial && !is_one_of(findings->items[i].key, keys))
 			return true;
-	return findings->forgotten;
+	return hawk_findings_forgotten(findings);
+}
+
+bool hawk_findings_forgotten(const struct hawk_findings *findings)
+{
+	return findings->forgotten || hawk_enomem_swallowed();
 }
 
 void hawk_findings_drop(struct hawk_findings *findings, const char *const *keys, size_t *mark)

@@ -164,9 +164,15 @@ static void append_target(const struct hawk_session *session, struct hawk_text *
 	hawk_append_shell_word(text, session->source);
 }
 
+/** What this machine cannot do is missing in the answer. */
+static void note_skipped(struct hawk_session *session)
+{
+	hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, true, "suspects-missing",
+			  "suspects, and who holds them, are left out for want of memory");
+}
+
 /** Why not; nothing if they are to be looked for. */
-static void append_refusal(const struct hawk_session *session, const char *target,
-			   struct hawk_text *text)
+static void append_refusal(struct hawk_session *session, const char *target, struct hawk_text *text)
 {
 	uint64_t need = session->heap.sums.blocks * GRAPH_BYTES_PER_BLOCK;
 	uint64_t have = hawk_memory_available();
@@ -182,13 +188,15 @@ static void append_refusal(const struct hawk_session *session, const char *targe
 				 "Suspects, and what is lost, take a longer stop of the process: "
 				 "hawk-core analyze --suspects %s",
 				 target);
-	else if (need > have / 4 * 3)
+	else if (need > have / 4 * 3) {
 		hawk_text_printf(text,
 				 "No suspects: the pointers of %s blocks need about %s of memory, "
 				 "and %s are available. To try it: hawk-core retained %s",
 				 hawk_quantity_count(session->heap.sums.blocks).text,
 				 hawk_quantity_bytes(need).text, hawk_quantity_bytes(have).text,
 				 target);
+		note_skipped(session);
+	}
 }
 
 /** A snapshot may have lost what comes behind its heap. */
@@ -218,6 +226,8 @@ static struct hawk_error *make_suspects(struct hawk_session *session, struct sus
 		     hawk_error_code(err) != HAWK_ERROR_NOMEM && !is_damaged(session, err)))
 		return err;
 	/* More than can be numbered, or held, or is there: the rest of the answer stands. */
+	if (hawk_error_code(err) == HAWK_ERROR_NOMEM)
+		note_skipped(session);
 	hawk_text_printf(&ret->skipped, "No suspects: %s%s.",
 			 hawk_error_code(err) == HAWK_ERROR_FORMAT ? "the file " : "",
 			 hawk_error_message(err));

@@ -39,6 +39,10 @@ static struct hawk_error *leave_out(struct page *page, const char *part, struct 
 	if (code != HAWK_ERROR_UNSUPPORTED && code != HAWK_ERROR_NOMEM &&
 	    code != HAWK_ERROR_NOT_FOUND)
 		return err;
+	if (code == HAWK_ERROR_NOMEM)
+		hawk_findings_add(&page->session->findings, HAWK_FINDING_MISSING, true,
+				  "part-missing*", "%s is left out of the page for want of memory",
+				  part);
 	*left_out = (struct left_out){.part = part};
 	hawk_text_puts(&left_out->reason, hawk_error_message(err));
 	page->left_out_count++;

@@ -68,6 +68,9 @@ static struct hawk_error *find_suspect(struct hawk_session *session,
 	if (!err || (hawk_error_code(err) != HAWK_ERROR_UNSUPPORTED &&
 		     hawk_error_code(err) != HAWK_ERROR_NOMEM))
 		return err;
+	if (hawk_error_code(err) == HAWK_ERROR_NOMEM)
+		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, true,
+				  "suspects-missing", "its suspect is left out for want of memory");
 	hawk_error_destroy(err);
 	ret->step = 0;
 	return NULL;

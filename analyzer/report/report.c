@@ -41,12 +41,12 @@ void hawk_report_findings(const struct hawk_findings *findings, bool partial,
 	size_t left = screen->full ? SIZE_MAX : SHORT_FINDINGS;
 	size_t omitted = 0;
 
-	if (!findings->count && !findings->forgotten) {
+	if (!findings->count && !hawk_findings_forgotten(findings)) {
 		hawk_output_puts(screen->output, "\nNothing was missing.\n");
 		return;
 	}
 	hawk_screen_heading(screen, "Missing or damaged%s", effect_of(findings, partial));
-	if (findings->forgotten)
+	if (hawk_findings_forgotten(findings))
 		hawk_output_puts(screen->output,
 				 "  missing  memory ran out: what else is missing is "
 				 "not known\n");

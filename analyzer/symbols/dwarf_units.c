@@ -261,6 +261,7 @@ static struct hawk_error *attach_shared(struct hawk_dwarf *dwarf, bool *usable)
 		return NULL;
 	err = hawk_symbols_find_shared(dwarf->search->debug_directory, dwarf->elf->path, name, id,
 				       (size_t)size, &refused, &dwarf->shared_elf);
+	err = hawk_symbols_tell_unread(dwarf->search, err, &refused);
 	if (err)
 		return err;
 	if (dwarf->shared_elf)

@@ -6,6 +6,7 @@
  */
 #include "elf.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,6 +151,15 @@ static struct hawk_error *parse(const char *name, uint8_t *image, size_t bytes, 
 	return NULL;
 }
 
+/** Returns an error if this machine lacks descriptors or memory; else NULL: it is about the file.
+ */
+static struct hawk_error *shortage(int errnum, const char *operation, const char *path)
+{
+	if (errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM)
+		return hawk_error_os(errnum, operation, path);
+	return NULL;
+}
+
 struct hawk_error *hawk_elf_open(const char *path, const char **why, struct hawk_elf **ret)
 {
 	struct stat status;
@@ -164,7 +174,7 @@ struct hawk_error *hawk_elf_open(const char *path, const char **why, struct hawk
 	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0) {
 		*why = NULL;
-		return NULL;
+		return shortage(errno, "cannot open", path);
 	}
 	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
 		return NULL;
@@ -176,8 +186,7 @@ struct hawk_error *hawk_elf_open(const char *path, const char **why, struct hawk
 		     MAP_PRIVATE | MAP_NORESERVE, fd, 0);
 	if (image == MAP_FAILED) {
 		*why = "cannot be mapped";
-		hawk_enomem_swallow();
-		return NULL;
+		return shortage(errno, "cannot map", path);
 	}
 	return parse(path, image, (size_t)status.st_size, true, why, ret);
 }

@@ -45,8 +45,9 @@ struct hawk_elf {
 };
 
 /**
- * Opens `path`; fails only if memory runs out. If the file is unusable, leaves `*ret` unset; `*why`
- * is a static phrase ("is not a regular file"), or NULL if the file is missing or unreadable.
+ * Opens `path`. HAWK_ERROR_OS if descriptors or memory run out. If the file is unusable, leaves
+ * `*ret` unset; `*why` is a static phrase ("is not a regular file"), or NULL if the file is missing
+ * or unreadable.
  */
 struct hawk_error *hawk_elf_open(const char *path, const char **why, struct hawk_elf **ret);
 
@@ -57,7 +58,8 @@ struct hawk_error *hawk_elf_from_image(const char *name, uint8_t *image, size_t 
 /** Accepts NULL. */
 void hawk_elf_close(struct hawk_elf *elf);
 
-/** Returns true if the file holds no code, but says where it would be: objcopy --only-keep-debug. */
+/** Returns true if the file holds no code, but says where it would be: objcopy --only-keep-debug.
+ */
 bool hawk_elf_is_debug_only(const struct hawk_elf *elf);
 
 /** Bytes of the file that are loaded at `address`, and how many follow in the same segment. */

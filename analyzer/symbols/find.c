@@ -430,16 +430,31 @@ static void hawk_cleanup_finder(struct finder *finder)
 	hawk_elf_close(finder->debug_only);
 }
 
+struct hawk_error *hawk_symbols_tell_unread(const struct hawk_symbols_search *search,
+					    struct hawk_error *err, bool *told)
+{
+	if (!err || hawk_error_code(err) != HAWK_ERROR_OS)
+		return err;
+	hawk_findings_add(search->findings, HAWK_FINDING_MISSING, true, "file-unread*",
+			  "%s: names and lines may be missing", hawk_error_message(err));
+	hawk_error_destroy(err);
+	*told = true;
+	return NULL;
+}
+
 struct hawk_error *hawk_symbols_find(const struct hawk_symbols_search *search,
 				     const struct hawk_symbol_module *module, const char *mapped,
 				     struct hawk_symbols_files *ret)
 {
 	CLEANUP(finder)
 	struct finder finder = {.search = search, .module = module, .mapped = mapped};
-	struct hawk_error *err = find_files(&finder);
+	struct hawk_error *err =
+		hawk_symbols_tell_unread(search, find_files(&finder), &finder.told);
 
 	if (err)
 		return err;
+	if (finder.told && !finder.binary && !finder.status)
+		finder.status = HAWK_SYMBOL_REFUSED;
 	if (finder.binary)
 		note_unverified(&finder, finder.binary);
 	else if (!finder.debug || !hawk_elf_is_debug_only(finder.debug))

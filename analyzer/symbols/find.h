@@ -27,7 +27,8 @@ struct hawk_symbols_files {
 };
 
 /**
- * Finds, opens and checks the files, which the caller owns. Fails only if memory runs out. `mapped`
+ * Finds, opens and checks the files, which the caller owns. Fails only if memory runs out; a file
+ * that cannot be opened for want of descriptors or memory is a finding. `mapped`
  * is a path to the module's file that works even if it was deleted or replaced (/proc of a live
  * process), or NULL.
  */
@@ -43,6 +44,10 @@ struct hawk_error *hawk_symbols_find(const struct hawk_symbols_search *search,
 struct hawk_error *hawk_symbols_find_shared(const char *debug_directory, const char *beside,
 					    const char *name, const uint8_t *id, size_t bytes,
 					    bool *refused, struct hawk_elf **ret);
+
+/** Makes a finding of HAWK_ERROR_OS and sets `*told`; passes NULL and other errors on. */
+struct hawk_error *hawk_symbols_tell_unread(const struct hawk_symbols_search *search,
+					    struct hawk_error *err, bool *told);
 
 enum { HAWK_BUILD_ID_TEXT_MAX = 2 * HAWK_MODULE_BUILD_ID_MAX + 1 };
 

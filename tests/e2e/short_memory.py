@@ -3,8 +3,10 @@
 """Memory is refused at one place after the other: hawk-core says so, or answers as it would have, but
 never crashes, and never leaves something out without a word."""
 
+import json
 import os
 import random
+import resource
 
 from support import hawk, holder_world
 
@@ -20,7 +22,7 @@ def ask(verb, **short):
                     env=environment, timeout=60)
 
 
-def check_answer(done, whole, what):
+def check_answer(done, whole, verb, what):
     said = done.stdout + done.stderr
     codes = (hawk.EXIT_OK, hawk.EXIT_CONDITION, hawk.EXIT_UNREADABLE, hawk.EXIT_PARTIAL)
     hawk.expect(done.returncode in codes, f"{what}: {done.returncode} {said[-300:]!r}")
@@ -28,6 +30,11 @@ def check_answer(done, whole, what):
         hawk.expect("memory" in done.stderr, f"{what}: message {done.stderr!r}")
     elif done.stdout != whole.stdout:
         hawk.expect("memory" in said, f"{what}: another answer without a word")
+        hawk.expect("Nothing was missing" not in done.stdout, f"{what}: {done.stdout[-300:]}")
+        partial = (hawk.EXIT_PARTIAL, hawk.EXIT_CONDITION) if verb[0] == "leaks" else (hawk.EXIT_PARTIAL,)
+        hawk.expect(done.returncode in partial, f"{what}: {done.returncode} {said[-300:]!r}")
+        if "--json" in verb:
+            hawk.expect(json.loads(done.stdout)["partial"], f"{what}: partial")
 
 
 def check_verb(verb, one_in):
@@ -41,12 +48,42 @@ def check_verb(verb, one_in):
     for place in random.sample(range(len(places)), len(places) // one_in):
         turn = random.choice((1, 1, random.randrange(1, places[place] + 1)))
         done = ask(verb, short_place=place, short_turn=turn)
-        check_answer(done, whole, f"{verb}: place {place}, turn {turn}")
+        check_answer(done, whole, verb, f"{verb}: place {place}, turn {turn}")
         refused += done.returncode == hawk.EXIT_UNREADABLE
         if place % 3 == 0:
             done = ask(verb, short_place=place, short_for_good=1)
-            check_answer(done, whole, f"{verb}: from place {place} on")
+            check_answer(done, whole, verb, f"{verb}: from place {place} on")
     hawk.expect(refused, f"{verb}: something cannot be done without memory")
+
+
+def check_one_mapping():
+    """One mmap() fails: what was left out is missing, and the answer is not called whole."""
+    verb = ["analyze"]
+    whole, left_out = ask(verb), 0
+    for number in range(1, 100):
+        done = ask(verb, short_mmap=number)
+        check_answer(done, whole, verb, f"{verb}: mmap {number}")
+        left_out += done.returncode == hawk.EXIT_PARTIAL
+        if "No suspects: out of memory" in done.stdout:
+            hawk.expect("left out for want of memory" in " ".join(done.stdout.split()), f"mmap {number}: {done.stdout}")
+    hawk.expect(left_out, "something was left out")
+
+
+def check_few_descriptors():
+    """A module's file that cannot be opened for want of descriptors is missing: its names are."""
+    whole = hawk.run([hawk.CORE, "analyze", core])
+    said = 0
+    for count in range(3, 24):
+        done = hawk.run([hawk.CORE, "analyze", core],
+                        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (count, count)))
+        if done.returncode in (127, hawk.EXIT_UNREADABLE):
+            continue
+        if done.stdout != whole.stdout:
+            said += 1
+            hawk.expect_equal(done.returncode, hawk.EXIT_PARTIAL, f"{count} descriptors: {done.stdout}")
+            hawk.expect("Too many open files" in done.stdout and "no file was found" not in done.stdout,
+                        f"{count} descriptors: {done.stdout}")
+    print(f"{said} answers without files")
 
 
 random.seed(3)
@@ -54,6 +91,8 @@ folder = hawk.temporary_folder()
 library = hawk.compile_program(os.path.join(folder, "short_memory.so"), ["short_memory.c"],
                                flags=["-O2", "-shared", "-fPIC", "-ftls-model=initial-exec"])
 core, _ = holder_world.crash(folder)
+check_one_mapping()
+check_few_descriptors()
 for verb_asked, share in VERBS:
     check_verb(verb_asked, share)
 hawk.finish()

@@ -72,7 +72,7 @@ void hawk_json_put_findings(struct hawk_json *json, const struct hawk_findings *
 
 	hawk_json_put_array(json, "missing");
 	put_sort(json, findings, HAWK_FINDING_MISSING);
-	if (findings->forgotten)
+	if (hawk_findings_forgotten(findings))
 		put_finding(json, &forgotten);
 	hawk_json_array_end(json);
 	hawk_json_put_array(json, "damage");

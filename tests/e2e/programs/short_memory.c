@@ -37,6 +37,8 @@ static long place_count;
 static long place = -1;
 static long turn = 1;
 static bool for_good;
+static long mapping; /* SHORT_MMAP: this call of mmap() is refused, and no other */
+static long mappings;
 static bool out;
 
 static int find_program(struct dl_phdr_info *info, size_t size, void *context)
@@ -62,6 +64,8 @@ __attribute__((constructor)) static void begin(void)
 	text = getenv("SHORT_TURN");
 	turn = text ? atol(text) : 1;
 	for_good = getenv("SHORT_FOR_GOOD") != NULL;
+	text = getenv("SHORT_MMAP");
+	mapping = text ? atol(text) : 0;
 	dl_iterate_phdr(find_program, NULL);
 }
 
@@ -173,6 +177,13 @@ int asprintf(char **ret, const char *format, ...)
 
 void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
 {
+	uintptr_t caller = (uintptr_t)__builtin_return_address(0);
+
+	if (mapping && caller >= program_start && caller < program_end &&
+	    __atomic_add_fetch(&mappings, 1, __ATOMIC_RELAXED) == mapping) {
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
 	if (REFUSE)
 		return MAP_FAILED;
 	return (void *)syscall(SYS_mmap, address, size, protection, flags, fd, offset);

@@ -58,6 +58,9 @@ void hawk_findings_sort(struct hawk_findings *findings, size_t from);
  * finding. */
 void hawk_findings_drop(struct hawk_findings *findings, const char *const *keys, size_t *mark);
 
+/** Returns true if memory ran out, so that a finding, a name or a word may be left out. */
+bool hawk_findings_forgotten(const struct hawk_findings *findings);
+
 /** Returns true if any finding, or one lost to out-of-memory, makes the answer incomplete. */
 bool hawk_findings_partial(const struct hawk_findings *findings);
 
