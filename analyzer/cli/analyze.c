@@ -160,7 +160,7 @@ static void append_target(const struct hawk_session *session, struct hawk_text *
 		hawk_text_printf(text, "--pid %llu", (unsigned long long)session->settings->pid);
 		return;
 	}
-	hawk_text_puts(text, session->source[0] == '-' ? "./" : "");
+	hawk_text_puts(text, session->source[0] == '-' && session->source[1] ? "./" : "");
 	hawk_append_shell_word(text, session->source);
 }
 

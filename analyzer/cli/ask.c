@@ -3,6 +3,8 @@
  * @file
  * What is the same for every verb that asks one core or process: opening, the exit code, closing.
  */
+#include <string.h>
+
 #include "session.h"
 
 enum { UNPACKING_SECONDS = 2 }; /**< from here on it is worth a word */
@@ -55,7 +57,8 @@ static void advise(const struct hawk_verb *verb, const struct hawk_session *sess
 {
 	double seconds = (double)session->unpacking_ns / 1e9;
 
-	if (seconds >= UNPACKING_SECONDS && verb != &hawk_verb_shell)
+	if (seconds >= UNPACKING_SECONDS && verb != &hawk_verb_shell &&
+	    strcmp(session->source, "-") != 0)
 		hawk_complain("unpacking %s took %.1f s; \"hawk-core shell\" does so once for all "
 			      "questions",
 			      session->source, seconds);

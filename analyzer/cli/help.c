@@ -98,8 +98,8 @@ int hawk_help_all(void)
 		printf("  %-12s %s\n", (*verb)->name, (*verb)->summary);
 	printf("\n  hawk-core run -- ./server --port 80    # trace it until it dies\n"
 	       "  hawk-core analyze core.1234            # what was its memory?\n\n"
-	       "\"hawk-core help VERB\" or \"hawk-core VERB --help\" says more; "
-	       "--version prints\nthe version. See also hawk-core(1).\n");
+	       "A core called - is standard input. \"hawk-core help VERB\" or \"hawk-core VERB "
+	       "--help\"\nsays more; --version prints the version. See also hawk-core(1).\n");
 	return hawk_help_finish();
 }
 

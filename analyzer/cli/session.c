@@ -138,7 +138,8 @@ static struct hawk_error *check_paths(const struct hawk_settings *settings)
 				     settings->executable, settings->table_file};
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
-		if (paths[i] && access(paths[i], F_OK) != 0)
+		if (paths[i] && access(paths[i], F_OK) != 0 &&
+		    (paths[i] != settings->table_file || strcmp(paths[i], "-") != 0))
 			return hawk_error_os(errno, "cannot open", paths[i]);
 	return NULL;
 }
@@ -150,6 +151,7 @@ static struct hawk_error *open_file(struct hawk_session *session, const char *pa
 	const char *folder = getenv("TMPDIR");
 	struct hawk_unpack_settings settings = {
 		.folder = folder && *folder ? folder : NULL,
+		.dash = true,
 	};
 	uint64_t start_ns = now_ns();
 	struct hawk_error *err = hawk_target_unpack_core(path, &settings, &session->findings, ret);

@@ -5,7 +5,9 @@ is left of one that was cut off, and a clear sentence where there is no room to 
 import gzip
 import json
 import os
+import pty
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -109,6 +111,63 @@ def check_zeros():
     os.unlink(large + ".gz")
 
 
+def piped(path, *arguments, **options):
+    """What is answered of a pipe with the bytes of a file."""
+    with subprocess.Popen(["cat", path], stdout=subprocess.PIPE) as source:
+        done = ask("-", "analyze", *arguments, stdin=source.stdout, **options)
+        source.stdout.close()
+    return done
+
+
+def check_pipe(packed):
+    """- is standard input: a pipe, a compressed core in a pipe, a file."""
+    place = os.path.join(folder, "place")
+    environment = {**os.environ, "TMPDIR": place}
+    plain = answer(ask(core, "analyze", "--json"))
+    for path in (core, packed):
+        done = piped(path, "--json", env=environment)
+        hawk.expect_equal(done.returncode, hawk.EXIT_OK, f"a pipe from {path}: {done.stderr!r}")
+        hawk.expect(answer(done).replace(' -"', ' CORE"') == plain, f"a pipe from {path}: another answer")
+    with open(core, "rb") as file:
+        done = ask("-", "growth", "--json", stdin=file, env=environment)
+    hawk.expect(answer(done) == answer(ask(core, "growth", "--json")), f"a file: {done.stderr!r}")
+    with open(core, "rb") as file:
+        debug = [f"--debug-dir={hawk.debug_directory}"] if hawk.debug_directory else []
+        done = hawk.run([hawk.CORE, "-n", "1", "--no-suspects", *debug, "-"], stdin=file)
+    hawk.expect_equal(done.stdout, ask(core, "analyze", "-n", "1", "--no-suspects").stdout, "no verb")
+    hawk.expect_equal(os.listdir(place), [], "left in TMPDIR")
+
+
+def check_pipe_limits():
+    place = os.path.join(folder, "place")
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+    for done, words in ((piped("/dev/zero"), "standard input: is a file of unknown format"),
+                        (piped("/dev/null"), "standard input: is empty (0 bytes)"),
+                        (piped(__file__), "standard input: is a text file"),
+                        (piped(core, preexec_fn=limit), "has more than 1024 KiB, the largest file allowed here (ulimit"),
+                        (piped(core, env={**os.environ, "TMPDIR": os.path.join(folder, "nowhere")}), "TMPDIR")):
+        hawk.expect_equal(done.returncode, hawk.EXIT_UNREADABLE, words)
+        hawk.expect(words in done.stderr and done.stderr.count("\n") == 1, f"{words}: {done.stderr!r}")
+    process = subprocess.Popen([hawk.CORE, "analyze", "-"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, env={**os.environ, "TMPDIR": place})
+    process.stdin.write(hawk.read(core)[:3 << 20])
+    process.stdin.flush()
+    process.kill()
+    process.wait(timeout=60)
+    process.stdin.close()
+    hawk.expect_equal(os.listdir(place), [], "left in TMPDIR by a command that was killed")
+    with open(core, "rb") as file:
+        done = hawk.run([hawk.CORE, "shell", "-"], stdin=file)
+    hawk.expect("needs the name of a core" in done.stderr, f"shell: {done.stderr!r}")
+    main, terminal = pty.openpty()
+    done = hawk.run([hawk.CORE, "-"], stdin=terminal)
+    os.close(terminal)
+    os.close(main)
+    hawk.expect("standard input: is a terminal" in done.stderr, f"a terminal: {done.stderr!r}")
+
+
 def check_table_file():
     table = os.path.join(folder, "table.hawk")
     hawk.run([program, "--requests", "1000"], env=hawk.tracer_environment(options=f"table={table}"),
@@ -143,6 +202,8 @@ for tool in TOOLS:
 if not tried:
     hawk.skip("built without any of the libraries")
 check_folder(tried[0])
+check_pipe(tried[0])
+check_pipe_limits()
 if "gzip" in "".join(tried):
     check_table_file()
     check_bomb()

@@ -253,8 +253,13 @@ static void run_shell(struct shell *shell)
 static struct hawk_error *answer(struct hawk_session *session)
 {
 	struct shell shell = {.session = session, .settings = session->settings};
-	struct hawk_error *err = hawk_session_heap(session);
+	struct hawk_error *err;
 
+	if (!strcmp(session->source, "-"))
+		return hawk_error_create(HAWK_ERROR_USAGE,
+					 "the shell reads commands from standard input, so it "
+					 "needs the name of a core");
+	err = hawk_session_heap(session);
 	if (err)
 		return err;
 	hawk_session_check(session);

@@ -72,7 +72,7 @@ struct hawk_error *hawk_core_identify(const uint8_t *bytes, size_t size);
 struct hawk_error *hawk_core_open_file(struct hawk_core_file *file, const char *name,
 				       struct hawk_findings *findings, struct hawk_target **ret);
 
-/** core_unpack.c: returns true if `file` is compressed in a supported format. */
+/** unpack.c: returns true if `file` is compressed in a supported format. */
 bool hawk_core_unpack_needed(const struct hawk_core_file *file);
 
 /**

@@ -14,7 +14,7 @@
 
 #include "parse.h"
 #include "snapshot_file.h"
-#include "file.h"
+#include "spool.h"
 #include "hawk/base/array.h"
 #include "hawk/base/cleanup.h"
 
@@ -243,14 +243,17 @@ struct hawk_error *hawk_target_unpack_core(const char *path,
 					   const struct hawk_unpack_settings *settings,
 					   struct hawk_findings *findings, struct hawk_target **ret)
 {
+	bool is_piped = settings && settings->dash && !strcmp(path, "-");
+	const char *name = is_piped ? "standard input" : path;
 	struct hawk_core_file *file;
-	struct hawk_error *error = hawk_core_file_open(path, &file);
+	struct hawk_error *error = is_piped ? hawk_core_standard_input(settings, &file)
+					    : hawk_core_file_open(path, &file);
 
 	if (!error && hawk_core_unpack_needed(file))
-		error = hawk_core_unpack(file, path, settings, findings, &file);
+		error = hawk_core_unpack(file, name, settings, findings, &file);
 	if (error)
 		return error;
-	return hawk_core_open_file(file, path, findings, ret);
+	return hawk_core_open_file(file, name, findings, ret);
 }
 
 struct hawk_error *hawk_target_open_core(const char *path, struct hawk_findings *findings,

@@ -115,9 +115,10 @@ struct hawk_process {
 	struct hawk_end_times end;
 };
 
-/** How a compressed core is unpacked. */
+/** How a core that cannot be mapped where it is, compressed or in a pipe, is kept. */
 struct hawk_unpack_settings {
-	const char *folder; /**< for the unpacked core, an unnamed file; NULL = /var/tmp */
+	const char *folder; /**< for the core, an unnamed file; NULL = /var/tmp */
+	bool dash;          /**< the path "-" is standard input */
 };
 
 /**
