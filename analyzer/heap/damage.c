@@ -42,6 +42,8 @@ void hawk_damages_report(const struct hawk_damages *damages, struct hawk_finding
 		 true},
 		{"freed-twice", "blocks are free twice", false},
 		{"guard", "guard words behind blocks were overwritten", false},
+		{"block-conflict",
+		 "blocks overlap others, or begin where none can, and were left out", true},
 	};
 
 	for (unsigned kind = 0; kind < HAWK_DAMAGE_KINDS; kind++)

@@ -131,7 +131,7 @@ static void leave_out(struct hawk_join *join, const struct hawk_block *block, un
 						.address = block->start,
 						.neighbour = join->has_pending ? join->pending.start
 									       : join->start - 1,
-						.kind = HAWK_DAMAGE_OVERLAP,
+						.kind = HAWK_DAMAGE_CONFLICT,
 						.source = (uint8_t)source,
 					});
 }

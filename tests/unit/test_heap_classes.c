@@ -13,6 +13,7 @@
 #include "hawk/analysis/whatis.h"
 #include "hawk/base/cleanup.h"
 #include "hawk/export/dot.h"
+#include "hawk/export/export.h"
 #include "hawk/export/heap_snapshot.h"
 #include "hawk/names/class_name.h"
 #include "hawk/profile/sources.h"
@@ -24,12 +25,16 @@
 #include "hawk/report/schema.h"
 #include "hawk/report/suspects.h"
 #include "hawk/report/whatis.h"
+#include "hawk/snapshot/writer.h"
+#include "target/core/file.h"
 #include "class_world.h"
+
+#include <unistd.h>
 
 /** Index into the heap's sites. */
 static uint32_t site_of(const struct class_world *world, enum class class)
 {
-	return world->heap.site_of_trace[class];
+	return world->heap.site_of_trace[world->numbers[class]];
 }
 
 static struct hawk_report report_of(struct class_world *world)
@@ -67,10 +72,12 @@ CLASS_TEST(the_heap_adds_up)
 	assert_int_equal(memory->heap_bytes, MEMORY_BYTES);
 	assert_int_equal(memory->overhead_bytes, MEMORY_BYTES - ALL_BYTES);
 	assert_int_equal(memory->tracer_bytes + memory->header_bytes, 0);
-	assert_string_equal(hawk_class_name(world->symbols, hawk_heap_class(&world->heap, GHOST)),
+	assert_string_equal(hawk_class_name(world->symbols,
+					    hawk_heap_class(&world->heap, world->numbers[GHOST])),
 			    "Ghost");
-	assert_null(hawk_class_name(world->symbols, hawk_heap_class(&world->heap, NAMELESS)));
-	assert_null(hawk_heap_class(&world->heap, GHOST + 1));
+	assert_null(hawk_class_name(world->symbols,
+				    hawk_heap_class(&world->heap, world->numbers[NAMELESS])));
+	assert_null(hawk_heap_class(&world->heap, world->numbers[GHOST] + 1));
 }
 
 CLASS_TEST(analyze_lists_classes)
@@ -457,4 +464,89 @@ CLASS_TEST(sql_has_classes_for_functions)
 	    "count(*),sum(size),count(kind),count(age)\n19,880,0,0\n");
 	ask(world, sql, "SELECT sum(objects) FROM leaks", "sum(objects)\n19\n");
 	hawk_sql_close(sql);
+}
+
+/** What a snapshot of the heap says. */
+static void expect_same_in_snapshot(struct class_world *world, struct hawk_heap *heap)
+{
+	const struct hawk_heap *own = &world->heap;
+
+	assert_int_equal(heap->origin_count, own->origin_count);
+	assert_int_equal(heap->knows, own->knows & ~(unsigned)HAWK_HEAP_CONTENTS);
+	assert_int_equal(heap->site_count, own->site_count);
+	for (size_t i = 0; i < own->site_count; i++) {
+		assert_int_equal(heap->sites[i].id, own->sites[i].id);
+		assert_int_equal(heap->sites[i].inuse_bytes, own->sites[i].inuse_bytes);
+	}
+	assert_int_equal(heap->index.count, own->index.count);
+	for (uint32_t i = 0; i < own->index.count; i++) {
+		assert_int_equal(hawk_block_start(&heap->index, i),
+				 hawk_block_start(&own->index, i));
+		assert_int_equal(heap->index.traces[i], own->index.traces[i]);
+	}
+	assert_int_equal(heap->spans.count, own->spans.count);
+	assert_string_equal(
+		hawk_class_name(world->symbols, hawk_heap_class(heap, world->numbers[GHOST])),
+		"Ghost");
+}
+
+CLASS_TEST(a_snapshot_has_what_sources_said)
+{
+	struct hawk_findings *findings = &world->world->findings;
+	struct hawk_output *output = class_world_begin(world, false);
+	CLEANUP(free_ptr) uint8_t *bytes = NULL;
+	struct hawk_snapshot_writer writer;
+	struct hawk_core_file *file;
+	struct hawk_target *target;
+	struct hawk_graph graph;
+	struct hawk_heap heap;
+	off_t size;
+
+	hawk_snapshot_begin(&writer, output, 0);
+	check(hawk_target_save(world->world->target, findings, 0, &writer));
+	check(hawk_heap_save(&world->heap, &writer));
+	check(hawk_graph_save(&world->graph, &writer));
+	check(hawk_snapshot_finish(&writer));
+	check(hawk_output_finish(output));
+	size = lseek(output->fd, 0, SEEK_END);
+	bytes = malloc((size_t)size);
+	assert_int_equal(pread(output->fd, bytes, (size_t)size, 0), size);
+	close(output->fd);
+	check(hawk_core_file_over(bytes, (size_t)size, &file));
+	check(hawk_core_open_file(file, NULL, findings, &target));
+	check(hawk_heap_load(target, findings, &heap));
+	expect_same_in_snapshot(world, &heap);
+	check(hawk_graph_make(&heap, NULL, findings, &graph));
+	assert_int_equal(graph.edge_count, world->graph.edge_count);
+	hawk_graph_deinit(&graph);
+	hawk_heap_deinit(&heap);
+	hawk_target_close(target);
+}
+
+CLASS_TEST(exports_of_profiles_have_classes)
+{
+	static struct hawk_error *(*const writers[])(const struct hawk_export *,
+						     struct hawk_output *) = {
+		hawk_export_pprof,  hawk_export_folded,    hawk_export_dhat,
+		hawk_export_massif, hawk_export_heaptrack, hawk_export_ndjson};
+	const struct hawk_profile_style style = {.plumbing = false};
+	struct hawk_export export = {
+		.process = hawk_target_process(world->world->target),
+		.heap = &world->heap,
+		.findings = &world->world->findings,
+		.blocks_max = HAWK_EXPORT_BLOCKS_MAX,
+	};
+	struct hawk_profile *profile;
+
+	check(hawk_profile_of_sites(&world->heap, world->symbols, &world->list, false, &style,
+				    &profile));
+	export.profile = profile;
+	export.column = profile->shown_column;
+	for (size_t i = 0; i < sizeof(writers) / sizeof(writers[0]); i++) {
+		check(writers[i](&export, class_world_begin(world, false)));
+		class_world_take(world);
+		if (i) /* the first one is compressed */
+			class_world_expect(world, "Ghost");
+	}
+	hawk_profile_destroy(profile);
 }

@@ -299,3 +299,117 @@ TEST_WITH(struct world *world, world_set_up, world_tear_down, a_list_that_is_non
 		    HAWK_ERROR_FORMAT, "no block");
 	synthetic_core_remove(path);
 }
+
+/** Lists as sources. */
+struct lists {
+	char *paths[3];
+	struct list_file files[3];
+	struct hawk_heap_source sources[3];
+	const struct hawk_heap_source *all[3];
+	struct hawk_heap heap;
+};
+
+static void load_lists(struct world *world, struct lists *lists, const char *const *texts,
+		       unsigned count, bool small)
+{
+	uint64_t words[4096 / 8] = {0};
+
+	build_ordinary(world, words);
+	for (unsigned i = 0; i < count; i++) {
+		lists->paths[i] = synthetic_file_write(texts[i], strlen(texts[i]));
+		lists->files[i] =
+			(struct list_file){.path = lists->paths[i], .small_granules = small};
+		lists->sources[i] = list_source(&lists->files[i]);
+		lists->all[i] = &lists->sources[i];
+	}
+	check(hawk_heap_load_from(lists->all, count, world->target, &world->findings,
+				  &lists->heap));
+}
+
+static void unload_lists(struct lists *lists)
+{
+	hawk_heap_deinit(&lists->heap);
+	for (unsigned i = 0; i < 3; i++)
+		if (lists->paths[i])
+			synthetic_core_remove(lists->paths[i]);
+}
+
+static void expect_at(const struct hawk_heap *heap, uint64_t offset, uint32_t block, bool interior)
+{
+	bool inside;
+
+	assert_int_equal(hawk_block_index_find(&heap->index, SYNTHETIC_HEAP + offset, &inside),
+			 block);
+	if (block != HAWK_BLOCK_NOWHERE)
+		assert_int_equal(inside, interior);
+}
+
+TEST_WITH(struct world *world, world_set_up, world_tear_down, blocks_of_8_bytes_are_told_apart)
+{
+	static const char *const text[] = {"0x555500000040 8 1\n0x555500000048 8 2\n"
+					   "0x555500000050 8 3\n0x555500000060 3 1\n"
+					   "0x555500000068 0 1\n0x555500000070 5000000 1\n"};
+	struct lists lists = {0};
+	const struct hawk_block_index *index = &lists.heap.index;
+
+	load_lists(world, &lists, text, 1, true);
+	assert_int_equal(index->count, 6);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(hawk_block_start(index, i), SYNTHETIC_HEAP + 0x40 + 8 * i);
+		assert_int_equal(hawk_block_size(index, i), 8);
+		expect_at(&lists.heap, 0x40 + 8 * i, i, false);
+		expect_at(&lists.heap, 0x47 + 8 * i, i, true);
+	}
+	expect_at(&lists.heap, 0x58, HAWK_BLOCK_NOWHERE, false);
+	expect_at(&lists.heap, 0x62, 3, true);
+	expect_at(&lists.heap, 0x63, HAWK_BLOCK_NOWHERE, false);
+	expect_at(&lists.heap, 0x68, 4, false);
+	expect_at(&lists.heap, 0x69, HAWK_BLOCK_NOWHERE, false);
+	for (uint64_t at = 0x70 + 8; at < 0x70 + 5000000; at += 99991)
+		expect_at(&lists.heap, at, 5, true);
+	expect_at(&lists.heap, 0x70 + 5000000, HAWK_BLOCK_NOWHERE, false);
+	unload_lists(&lists);
+}
+
+TEST_WITH(struct world *world, world_set_up, world_tear_down,
+	  the_inner_block_stays_whichever_source_has_it)
+{
+	static const char *const texts[] = {"0x555500000010 16 1\n0x555500000400 64 1\n",
+					    "0x555500000000 128 1\n0x555500000100 64 2\n"
+					    "0x555500000410 16 2\n",
+					    "0x555500000020 16 1\n0x555500000100 64 1\n"
+					    "0x555500000200 16 2\n"};
+	static const struct {
+		uint64_t offset, size, number;
+	} blocks[] = {{0x10, 16, 1}, {0x20, 16, 6}, {0x100, 64, 4}, {0x200, 16, 7}, {0x410, 16, 4}};
+	struct lists lists = {0};
+
+	load_lists(world, &lists, texts, 3, false);
+	assert_int_equal(lists.heap.sums.blocks, 5);
+	assert_int_equal(lists.heap.index.count, 5);
+	for (uint32_t i = 0; i < 5; i++) {
+		assert_int_equal(hawk_block_start(&lists.heap.index, i),
+				 SYNTHETIC_HEAP + blocks[i].offset);
+		assert_int_equal(hawk_block_size(&lists.heap.index, i), blocks[i].size);
+		assert_int_equal(lists.heap.index.traces[i], blocks[i].number);
+	}
+	assert_int_equal(lists.heap.damages.counts[HAWK_DAMAGE_CONFLICT], 0);
+	unload_lists(&lists);
+}
+
+/* Nothing that a source gives is trusted. */
+TEST_WITH(struct world *world, world_set_up, world_tear_down,
+	  blocks_that_cannot_be_indexed_are_damage)
+{
+	static const char *const texts[] = {"0x555500000000 64 1\n0x555500000020 64 1\n"
+					    "0x555500000088 8 1\n0x555500000100 16 1\n",
+					    "0x555500000108 64 1\n0x5555000000f0 24 1\n"};
+	struct lists lists = {0};
+
+	load_lists(world, &lists, texts, 2, false);
+	assert_int_equal(lists.heap.index.count, 2);
+	assert_int_equal(lists.heap.damages.counts[HAWK_DAMAGE_CONFLICT], 4);
+	assert_int_equal(lists.heap.damages.items[0].address, SYNTHETIC_HEAP + 0x20);
+	assert_int_equal(lists.heap.damages.items[0].neighbour, SYNTHETIC_HEAP);
+	unload_lists(&lists);
+}

@@ -12,10 +12,31 @@
 #include "hawk/base/text.h"
 #include "synthetic_graph.h"
 
-static void add_line(struct hawk_text *list, uint64_t offset, uint64_t size, enum class class)
+/* Which source has blocks of a class if there are three, and by which number. */
+static const struct {
+	unsigned source;
+	uint32_t number;
+} places[] = {[NAMELESS] = {0, 0}, [ORDER] = {0, 1}, [LINE] = {1, 1}, [GHOST] = {2, 1}};
+
+static void add_line(struct class_world *world, struct hawk_text *lists, uint64_t offset,
+		     uint64_t size, enum class class)
 {
-	hawk_text_printf(list, "0x%llx %llu %u\n", (unsigned long long)(SYNTHETIC_HEAP + offset),
-			 (unsigned long long)size, class);
+	hawk_text_printf(&lists[world->joined ? places[class].source : 0], "0x%llx %llu %u\n",
+			 (unsigned long long)(SYNTHETIC_HEAP + offset), (unsigned long long)size,
+			 world->joined ? places[class].number : class);
+}
+
+static void add_lists(struct class_world *world, struct hawk_text *lists)
+{
+	for (uint64_t i = 0; i < ORDERS; i++) {
+		add_line(world, lists, i * STEP, ORDER_BYTES, ORDER);
+		add_line(world, lists, i * STEP + ORDER_BYTES, LINE_BYTES, LINE);
+		if (world->joined) /* a chunk */
+			add_line(world, lists, i * STEP, STEP - 16, GHOST);
+	}
+	for (uint64_t i = 0; i < GHOSTS; i++)
+		add_line(world, lists, GHOSTS_AT + i * GHOST_BYTES, GHOST_BYTES, GHOST);
+	add_line(world, lists, NAMELESS_AT, NAMELESS_BYTES, NAMELESS);
 }
 
 static void build(struct class_world *world)
@@ -24,7 +45,7 @@ static void build(struct class_world *world)
 	const uint64_t registers[27] = {[HAWK_RSP] = GRAPH_STACK + 128};
 	static const uint8_t stack[GRAPH_STACK_BYTES];
 	uint64_t words[MEMORY_BYTES / 8] = {0};
-	CLEANUP(text) struct hawk_text list = {0};
+	struct hawk_text lists[CLASS_SOURCES] = {0};
 
 	for (uint64_t i = 0; i < ORDERS; i++) {
 		uint64_t *order = &words[i * STEP / 8];
@@ -32,20 +53,44 @@ static void build(struct class_world *world)
 		if (i + 1 < ORDERS)
 			order[0] = SYNTHETIC_HEAP + (i + 1) * STEP;
 		order[1] = SYNTHETIC_HEAP + i * STEP + ORDER_BYTES;
-		add_line(&list, i * STEP, ORDER_BYTES, ORDER);
-		add_line(&list, i * STEP + ORDER_BYTES, LINE_BYTES, LINE);
 	}
 	words[2] = SYNTHETIC_HEAP + NAMELESS_AT;
 	words[GHOSTS_AT / 8] = SYNTHETIC_HEAP + GHOSTS_AT + GHOST_BYTES;
-	for (uint64_t i = 0; i < GHOSTS; i++)
-		add_line(&list, GHOSTS_AT + i * GHOST_BYTES, GHOST_BYTES, GHOST);
-	add_line(&list, NAMELESS_AT, NAMELESS_BYTES, NAMELESS);
+	add_lists(world, lists);
 	synthetic_core_add_thread(world->world->core, 1, 6, registers);
 	synthetic_core_add_memory(world->world->core, GRAPH_STACK, stack, sizeof(stack));
 	synthetic_core_add_memory(world->world->core, SYNTHETIC_HEAP, words, MEMORY_BYTES);
 	synthetic_core_add_memory(world->world->core, GRAPH_GLOBALS, &global, sizeof(global));
 	world_open(world->world);
-	world->path = synthetic_file_write(list.bytes, list.size);
+	for (unsigned i = 0; i < CLASS_SOURCES && lists[i].size; i++) {
+		world->list_paths[i] = synthetic_file_write(lists[i].bytes, lists[i].size);
+		hawk_text_deinit(&lists[i]);
+	}
+}
+
+static void load_heap(struct class_world *world)
+{
+	static const char *const names[] = {
+		[NAMELESS] = NULL, [ORDER] = "Order", [LINE] = "shop::Line", [GHOST] = "Ghost"};
+	const struct hawk_heap_source *sources[CLASS_SOURCES];
+	unsigned count = world->joined ? CLASS_SOURCES : 1;
+
+	for (unsigned i = 0; i < count; i++)
+		world->files[i] =
+			(struct list_file){.path = world->list_paths[i], .small_granules = i == 1};
+	for (enum class class = NAMELESS; class <= GHOST; class ++) {
+		unsigned source = world->joined ? places[class].source : 0;
+		uint32_t number = world->joined ? places[class].number : class;
+
+		world->files[source].names[number] = names[class];
+		world->numbers[class] = number + 2 * source; /* a source has numbers 0 and 1 */
+	}
+	for (unsigned i = 0; i < count; i++) {
+		world->sources[i] = list_source(&world->files[i]);
+		sources[i] = &world->sources[i];
+	}
+	check(hawk_heap_load_from(sources, count, world->world->target, &world->world->findings,
+				  &world->heap));
 }
 
 static void load(struct class_world *world)
@@ -54,12 +99,7 @@ static void load(struct class_world *world)
 	static const struct hawk_site_filter everything;
 	struct hawk_findings *findings = &world->world->findings;
 
-	world->file = (struct list_file){
-		.path = world->path,
-		.names = {[ORDER] = "Order", [LINE] = "shop::Line", [GHOST] = "Ghost"}};
-	world->source = list_source(&world->file);
-	check(hawk_heap_load_from((const struct hawk_heap_source *const[]){&world->source}, 1,
-				  world->world->target, findings, &world->heap));
+	load_heap(world);
 	check(hawk_symbols_create(world->world->target, &options, findings, &world->symbols));
 	check(hawk_graph_make(&world->heap, NULL, findings, &world->graph));
 	check(hawk_reach_make(&world->graph, HAWK_EDGES_ALL, NULL, &world->reach));
@@ -80,17 +120,28 @@ static void load(struct class_world *world)
 	check(hawk_root_namer_create(&world->graph, world->symbols, &world->report.roots));
 }
 
-int class_world_set_up(void **state)
+static int set_up(void **state, bool joined)
 {
 	struct class_world *world = calloc(1, sizeof(*world));
 	void *core = NULL;
 
 	world_set_up(&core);
 	world->world = core;
+	world->joined = joined;
 	build(world);
 	load(world);
 	*state = world;
 	return 0;
+}
+
+int class_world_set_up(void **state)
+{
+	return set_up(state, false);
+}
+
+int class_world_set_up_joined(void **state)
+{
+	return set_up(state, true);
 }
 
 int class_world_tear_down(void **state)
@@ -108,7 +159,9 @@ int class_world_tear_down(void **state)
 	hawk_graph_deinit(&world->graph);
 	hawk_symbols_destroy(world->symbols);
 	hawk_heap_deinit(&world->heap);
-	synthetic_core_remove(world->path);
+	for (unsigned i = 0; i < CLASS_SOURCES; i++)
+		if (world->list_paths[i])
+			synthetic_core_remove(world->list_paths[i]);
 	world_tear_down(&core);
 	free(world);
 	return 0;
@@ -121,12 +174,8 @@ struct hawk_output *class_world_begin(struct class_world *world, bool full)
 	return &world->output;
 }
 
-const char *class_world_end(struct class_world *world)
+const char *class_world_take(struct class_world *world)
 {
-	static const char *const words[] = {"no stack",     "stack lost",   "stack was",
-					    "sampled",      "allocated at", "not traced",
-					    "tracer's",     "seconds old",  "0.0 s old",
-					    "oldest block", "allocated by"};
 	ssize_t size;
 
 	assert_int_equal(hawk_output_finish(&world->output), 0);
@@ -134,6 +183,17 @@ const char *class_world_end(struct class_world *world)
 	close(world->output.fd);
 	assert_in_range(size, 1, sizeof(world->text) - 2);
 	world->text[size] = '\0';
+	return world->text;
+}
+
+const char *class_world_end(struct class_world *world)
+{
+	static const char *const words[] = {"no stack",     "stack lost",   "stack was",
+					    "sampled",      "allocated at", "not traced",
+					    "tracer's",     "seconds old",  "0.0 s old",
+					    "oldest block", "allocated by"};
+
+	class_world_take(world);
 	for (size_t i = 0; i < COUNT_OF(words); i++)
 		if (strstr(world->text, words[i]))
 			fail_msg("'%s' in:\n%s", words[i], world->text);

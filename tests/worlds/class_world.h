@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A heap without stacks, all that is made of it, and what reports print about it. Test code: fails
- * the test if anything does not work.
+ * A heap without stacks, from one source or from three, all that is made of it, and what reports
+ * print about it. Test code: fails the test if anything does not work.
  */
 #ifndef CLASS_WORLD_H
 #define CLASS_WORLD_H
@@ -27,17 +27,25 @@ enum {
 	ALL_BLOCKS = 2 * ORDERS + GHOSTS + 1,
 	ALL_BYTES = ORDERS * (ORDER_BYTES + LINE_BYTES) + GHOSTS * GHOST_BYTES + NAMELESS_BYTES,
 	MEMORY_BYTES = 4096,
+	CLASS_SOURCES = 3,
 };
 
 enum class { NAMELESS, ORDER, LINE, GHOST };
 
-/** A global -> order 0 -> order 1 ...; order -> its line; order 0 -> nameless; ghost 0 -> ghost 1.
+/**
+ * A global -> order 0 -> order 1 ...; order -> its line; order 0 -> nameless; ghost 0 -> ghost 1.
+ *
+ * Of three sources the first has orders and the nameless block, the second lines, by the same class
+ * number, in granules of 8 bytes; the third has ghosts, again by this number, and chunks in each of
+ * which an order and its line lie.
  */
 struct class_world {
 	struct world *world;
-	char *path;
-	struct list_file file;
-	struct hawk_heap_source source;
+	char *list_paths[CLASS_SOURCES];
+	struct list_file files[CLASS_SOURCES];
+	struct hawk_heap_source sources[CLASS_SOURCES];
+	bool joined;                 /**< three sources say what one says else */
+	uint32_t numbers[GHOST + 1]; /**< the heap's, by class */
 	struct hawk_heap heap;
 	struct hawk_graph graph;
 	struct hawk_reach reach;
@@ -55,11 +63,27 @@ struct class_world {
 int class_world_set_up(void **state);
 int class_world_tear_down(void **state);
 
+int class_world_set_up_joined(void **state);
+
+/** A test of the heap of one source, and of the same heap of three. */
 #define CLASS_TEST(name)                                                                           \
-	TEST_WITH(struct class_world *world, class_world_set_up, class_world_tear_down, name)
+	static void expect_##name(struct class_world *world);                                      \
+	TEST_WITH(struct class_world *world, class_world_set_up, class_world_tear_down, name)      \
+	{                                                                                          \
+		expect_##name(world);                                                              \
+	}                                                                                          \
+	TEST_WITH(struct class_world *world, class_world_set_up_joined, class_world_tear_down,     \
+		  name##_of_three_sources)                                                         \
+	{                                                                                          \
+		expect_##name(world);                                                              \
+	}                                                                                          \
+	static void expect_##name(struct class_world *world)
 
 /** Begins an answer: `world->screen` and the result lead to it. */
 struct hawk_output *class_world_begin(struct class_world *world, bool full);
+
+/** Ends the answer, which is `world->text` then. */
+const char *class_world_take(struct class_world *world);
 
 /** Ends the answer, which is `world->text` then. Fails the test if it speaks of what the heap does
  * not know. */

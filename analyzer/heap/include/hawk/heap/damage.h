@@ -14,13 +14,14 @@
 struct hawk_findings;
 
 enum hawk_damage_kind {
-	HAWK_DAMAGE_OVERLAP = 0, /**< a block overlaps another one and was set aside */
+	HAWK_DAMAGE_OVERLAP = 0, /**< a sealed header overlaps a younger one and was set aside */
 	HAWK_DAMAGE_HEADER,      /**< a sealed header that says what cannot be */
 	HAWK_DAMAGE_SIZE,        /**< a size that cannot be */
 	HAWK_DAMAGE_LINK,        /**< a link of a list that leads nowhere, or is not answered */
 	HAWK_DAMAGE_LOOP,        /**< a list that leads back into itself */
 	HAWK_DAMAGE_FREED_TWICE, /**< memory that is free twice */
 	HAWK_DAMAGE_GUARD,       /**< a guard word that was overwritten */
+	HAWK_DAMAGE_CONFLICT,    /**< a block that overlaps another one, or begins where none can */
 	HAWK_DAMAGE_KINDS
 };
 
