@@ -375,7 +375,7 @@ enum hawk_thread_state {
 				 goes on adding to them */
 };
 
-/** Size of a thread record without the counts of what was dropped. */
+/** Size of the oldest thread records. */
 enum { HAWK_THREAD_RECORD_BYTES_MIN = 64 };
 
 /** The part of a thread slot that readers see; the rest is the tracer's scratch. */
@@ -392,15 +392,24 @@ struct hawk_thread_record {
 	uint32_t free_offset; /**< likewise, of entries for frees; HAWK_TABLE_LIVE_COUNTERS only */
 	uint32_t free_count;
 	uint64_t flush; /**< see HAWK_FLUSH_PENDING; HAWK_TABLE_TAGGED_COUNTERS only */
-	/** Add to the header's dropped_objects and dropped_bytes. Only there if `counter_offset` is
-	 * beyond them: older records end before. */
+	/* Only there if `counter_offset` is beyond them: older records end before. */
+
+	/** Add to the header's dropped_objects and dropped_bytes. */
 	uint64_t dropped_objects;
 	uint64_t dropped_bytes;
+	uint32_t users; /**< threads that have used the slot, one after the other */
+	uint32_t reserved;
+	/** Of the user, while `state` is HAWK_THREAD_LIVE: memory given to sigaltstack(); the
+	 * kernel alone knows it. 0 = none. */
+	uint64_t signal_stack;
+	uint64_t signal_stack_bytes;
 };
 static_assert(offsetof(struct hawk_thread_record, free_offset) == 48, "frozen");
 static_assert(offsetof(struct hawk_thread_record, dropped_objects) == HAWK_THREAD_RECORD_BYTES_MIN,
 	      "frozen");
-static_assert(sizeof(struct hawk_thread_record) == 80, "frozen");
+static_assert(offsetof(struct hawk_thread_record, users) == 80, "frozen");
+static_assert(offsetof(struct hawk_thread_record, signal_stack) == 88, "frozen");
+static_assert(sizeof(struct hawk_thread_record) == 104, "frozen");
 
 /** Allocations (or frees) of one trace by one thread, not flushed into the trace record yet. */
 struct hawk_counter_entry {

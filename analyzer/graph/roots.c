@@ -82,17 +82,77 @@ static struct hawk_error *add_vectors(const struct hawk_arch_vectors *vectors,
 	return NULL;
 }
 
-static struct hawk_error *add_registers(const struct hawk_target *target,
-					const struct hawk_block_index *index,
-					struct hawk_roots *roots)
-{
-	size_t count;
-	const struct hawk_thread *threads = hawk_target_threads(target, &count);
-	const struct hawk_arch *arch = hawk_target_arch(target);
+/** An alternate signal stack and the index of its thread. */
+struct owned_stack {
+	uint32_t owner;
+	uint64_t start;
+};
 
+static int compare_owned(const void *left, const void *right)
+{
+	const struct owned_stack *a = left;
+	const struct owned_stack *b = right;
+
+	if (a->owner != b->owner)
+		return a->owner < b->owner ? -1 : 1;
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+/* Returns `*ret` stacks in the order of threads, NULL = out of memory. In another namespace of
+ * processes threads have other numbers: the first one stands for those. */
+static struct owned_stack *find_owners(const struct hawk_table *table,
+				       const struct hawk_thread *threads, size_t count, size_t *ret)
+{
+	const struct hawk_table_signal_stack *stacks =
+		table ? hawk_table_signal_stacks(table, ret) : NULL;
+	struct owned_stack *owned;
+
+	if (!stacks)
+		*ret = 0;
+	owned = calloc(*ret + 1, sizeof(*owned));
+	for (size_t i = 0; owned && i < *ret; i++) {
+		size_t owner = 0;
+
+		while (owner < count && threads[owner].tid != stacks[i].tid)
+			owner++;
+		owned[i].owner = owner < count ? (uint32_t)owner : 0;
+		owned[i].start = stacks[i].start;
+	}
+	if (owned)
+		qsort(owned, *ret, sizeof(*owned), compare_owned);
+	return owned;
+}
+
+/* The kernel uses the memory, whatever lies before it in its block. */
+static struct hawk_error *add_signal_stack(const struct owned_stack *stack,
+					   const struct hawk_block_index *index,
+					   struct hawk_roots *roots)
+{
+	size_t before = roots->count;
+	struct hawk_error *err =
+		add_register(stack->start, HAWK_ROOT_SIGNAL_STACK, stack->owner, index, roots);
+
+	if (roots->count > before)
+		roots->items[before].edge &= ~(uint32_t)HAWK_ROOT_INTERIOR;
+	return err;
+}
+
+static struct hawk_error *add_registers(const struct hawk_heap *heap, struct hawk_roots *roots)
+{
+	const struct hawk_block_index *index = &heap->index;
+	const struct hawk_arch *arch = hawk_target_arch(heap->target);
+	size_t count, stacks, next = 0;
+	const struct hawk_thread *threads = hawk_target_threads(heap->target, &count);
+	CLEANUP(free_ptr)
+	struct owned_stack *owned = find_owners(heap->table, threads, count, &stacks);
+
+	if (!owned)
+		return &hawk_enomem;
 	for (size_t i = 0; i < count; i++) {
 		struct hawk_error *err = add_general(arch, &threads[i], (uint32_t)i, index, roots);
 
+		while (!err && next < stacks && owned[next].owner == i)
+			err = add_signal_stack(&owned[next++], index, roots);
 		for (size_t j = 0; !err && threads[i].vectors && j < HAWK_ARCH_VECTORS; j++)
 			err = add_vectors(&arch->vectors[j], &threads[i], (uint32_t)i, index,
 					  roots);
@@ -273,7 +333,7 @@ struct hawk_error *hawk_roots_find(const struct hawk_heap *heap, struct hawk_fin
 				   struct hawk_roots *ret)
 {
 	struct hawk_roots roots = {0};
-	struct hawk_error *err = add_registers(heap->target, &heap->index, &roots);
+	struct hawk_error *err = add_registers(heap, &roots);
 
 	if (!err)
 		err = scan_all(heap, &roots);

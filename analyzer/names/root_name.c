@@ -85,6 +85,8 @@ static void name_register(const struct hawk_arch *arch, uint64_t number, char *r
 {
 	if (number < arch->register_count)
 		snprintf(ret, size, "%s", arch->registers[number].name);
+	else if (number == HAWK_ROOT_SIGNAL_STACK)
+		snprintf(ret, size, "signal stack");
 	else
 		name_vector(arch, number - HAWK_ROOT_VECTORS, ret, size);
 }
@@ -249,6 +251,7 @@ static struct hawk_root_name find(struct hawk_root_namer *namer, const struct ha
 	switch (root->kind) {
 	case HAWK_ROOT_REGISTER:
 		name.address = 0;
+		name.is_signal_stack = root->address == HAWK_ROOT_SIGNAL_STACK;
 		name_register(hawk_target_arch(namer->target), root->address, name.reg,
 			      sizeof(name.reg));
 		break;
@@ -298,15 +301,17 @@ static bool in_last_group(const struct last *last, const struct hawk_root *root)
 	if (root->kind == HAWK_ROOT_STACK || root->kind == HAWK_ROOT_TLS ||
 	    root->kind == HAWK_ROOT_MODULE)
 		return root->address >= last->place.start && root->address < last->place.end;
-	return true;
+	return root->kind != HAWK_ROOT_REGISTER ||
+	       (root->address == HAWK_ROOT_SIGNAL_STACK) == last->name.is_signal_stack;
 }
 
 /* Strings of names are kept once for each symbol, module and so on. */
 static bool is_same_name(const struct hawk_root_name *a, const struct hawk_root_name *b)
 {
-	return a->kind == b->kind && a->has_frame == b->has_frame && a->frame == b->frame &&
-	       a->frame_pc == b->frame_pc && a->function == b->function && a->symbol == b->symbol &&
-	       a->module == b->module && a->section == b->section && a->mapping == b->mapping;
+	return a->kind == b->kind && a->is_signal_stack == b->is_signal_stack &&
+	       a->has_frame == b->has_frame && a->frame == b->frame && a->frame_pc == b->frame_pc &&
+	       a->function == b->function && a->symbol == b->symbol && a->module == b->module &&
+	       a->section == b->section && a->mapping == b->mapping;
 }
 
 /** The number of the group called `name`, a new one if there is none. */

@@ -90,7 +90,8 @@ void hawk_root_name_append(struct hawk_text *text, const struct hawk_root_name *
 {
 	switch (name->kind) {
 	case HAWK_ROOT_REGISTER:
-		hawk_text_printf(text, "thread %u, register %s", name->tid, name->reg);
+		hawk_text_printf(text, "thread %u, %s%s", name->tid,
+				 name->is_signal_stack ? "" : "register ", name->reg);
 		return;
 	case HAWK_ROOT_STACK:
 		append_stack(text, name, width);
@@ -119,7 +120,9 @@ void hawk_root_name_append(struct hawk_text *text, const struct hawk_root_name *
 static void append_thread_group(struct hawk_text *text, const struct hawk_root_name *name)
 {
 	hawk_text_puts(text, name->main_thread ? "main thread, " : "worker thread, ");
-	if (name->kind == HAWK_ROOT_REGISTER)
+	if (name->is_signal_stack)
+		hawk_text_puts(text, name->reg);
+	else if (name->kind == HAWK_ROOT_REGISTER)
 		hawk_text_puts(text, "registers");
 	else if (!name->has_frame)
 		hawk_text_puts(text, "stack");

@@ -34,6 +34,21 @@ static void put_row(const struct hawk_screen *screen, const char *name, uint64_t
 	hawk_output_puts(screen->output, "\n");
 }
 
+/* A thread that ends leaves its slot to the next. */
+static void put_threads(const struct hawk_table_totals *totals, const struct hawk_screen *screen)
+{
+	uint64_t threads = totals->threads ? totals->threads : totals->slots;
+
+	if (!totals->slots) // their records are missing
+		return;
+	hawk_output_printf(screen->output, " by %s%s thread%s", totals->threads ? "" : "at least ",
+			   hawk_quantity_count(threads).text, threads == 1 ? "" : "s");
+	if (threads != totals->slots)
+		hawk_output_printf(screen->output, " (%s slot%s)",
+				   hawk_quantity_count(totals->slots).text,
+				   totals->slots == 1 ? "" : "s");
+}
+
 static void put_history(const struct hawk_report *report, const struct hawk_screen *screen)
 {
 	const struct hawk_heap *heap = report->heap;
@@ -46,10 +61,7 @@ static void put_history(const struct hawk_report *report, const struct hawk_scre
 			   hawk_quantity_bytes(heap->totals.alloc_bytes).text);
 	hawk_output_printf(screen->output, " in %s",
 			   hawk_quantity_seconds(hawk_heap_age_seconds(heap, 0)).text);
-	if (heap->totals.threads) // else their records are missing
-		hawk_output_printf(screen->output, " by %s thread%s",
-				   hawk_quantity_count(heap->totals.threads).text,
-				   heap->totals.threads == 1 ? "" : "s");
+	put_threads(&heap->totals, screen);
 	hawk_output_puts(screen->output, "\n");
 	if (heap->dropped_objects)
 		hawk_output_printf(screen->output,

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hawk/base/array.h"
+
 static void add(struct hawk_trace_counters *to, uint64_t objects, uint64_t bytes)
 {
 	to->alloc_objects += objects;
@@ -145,12 +147,20 @@ static void skip_applied(const struct hawk_table *table, uint32_t slot,
 		allocations->skipped = entry;
 }
 
-static void add_dropped(struct hawk_table_header *to, const struct hawk_thread_record *record)
+/* Reads slot `index`. What older tables do not have is 0: their counters begin there. */
+static bool read_slot(const struct hawk_table *table, uint32_t index,
+		      struct hawk_thread_record *ret)
 {
-	if (record->counter_offset < sizeof(*record))
-		return; /* an older table, in which counters begin there */
-	to->dropped_objects += record->dropped_objects;
-	to->dropped_bytes += record->dropped_bytes;
+	uint32_t known = table->threads.record_bytes;
+
+	*ret = (struct hawk_thread_record){0};
+	if (known > sizeof(*ret))
+		known = sizeof(*ret);
+	if (!hawk_table_array_read(&table->threads, index, ret, known))
+		return false;
+	if (ret->counter_offset >= HAWK_THREAD_RECORD_BYTES_MIN && ret->counter_offset < known)
+		memset((char *)ret + ret->counter_offset, 0, known - ret->counter_offset);
+	return true;
 }
 
 /* False if the slot is damaged. */
@@ -161,19 +171,22 @@ static bool add_slot(struct hawk_table *table, uint32_t index)
 	struct hawk_thread_record record;
 	uint64_t address;
 
-	if (!hawk_table_array_read(&table->threads, index, &record, sizeof(record)) ||
+	if (!read_slot(table, index, &record) ||
 	    !hawk_table_array_address(&table->threads, index, &address))
 		return true; /* was reported when the array was opened */
 	if (record.state == HAWK_THREAD_UNUSED)
 		return true;
 	if (record.state != HAWK_THREAD_LIVE && record.state != HAWK_THREAD_FREE)
 		return false;
+	table->totals.slots++;
 	table->totals.free_objects += record.free_objects;
 	table->totals.free_bytes += record.free_bytes;
 	add(&table->counters[0], record.alloc_objects_untraced, record.alloc_bytes_untraced);
 	if (!fits(table, record.counter_offset, record.counter_count))
 		return false;
-	add_dropped(&table->header, &record);
+	table->header.dropped_objects += record.dropped_objects;
+	table->header.dropped_bytes += record.dropped_bytes;
+	table->totals.threads += record.users;
 	allocations.address = address + record.counter_offset;
 	allocations.count = record.counter_count;
 	if (has_live_counters(table)) {
@@ -239,8 +252,35 @@ static void sum_totals(struct hawk_table *table)
 	totals->free_bytes += table->header.orphan_free_bytes;
 	if (has_live_counters(table))
 		add_untraced_frees(table);
-	totals->threads = table->header.thread_count;
+	if (totals->threads < totals->slots)
+		totals->threads = 0; /* not known: of an older table, or damaged */
 	totals->tracer_bytes = sum_extents(table);
+}
+
+/* Of threads that are there: the kernel forgets those of others. */
+static struct hawk_error *find_signal_stacks(struct hawk_table *table)
+{
+	for (uint32_t i = 0; i < table->header.thread_count; i++) {
+		struct hawk_thread_record record;
+
+		if (!read_slot(table, i, &record) || record.state != HAWK_THREAD_LIVE ||
+		    !record.signal_stack)
+			continue;
+		if (!hawk_array_reserve(&table->signal_stacks, table->signal_stack_count,
+					&table->signal_stack_capacity,
+					sizeof(*table->signal_stacks)))
+			return &hawk_enomem;
+		table->signal_stacks[table->signal_stack_count++] =
+			(struct hawk_table_signal_stack){record.signal_stack, record.tid};
+	}
+	return NULL;
+}
+
+const struct hawk_table_signal_stack *hawk_table_signal_stacks(const struct hawk_table *table,
+							       size_t *count)
+{
+	*count = table->signal_stack_count;
+	return table->signal_stacks;
 }
 
 struct hawk_error *hawk_table_load_counters(struct hawk_table *table,
@@ -263,7 +303,7 @@ struct hawk_error *hawk_table_load_counters(struct hawk_table *table,
 				  "counts are too low",
 				  (unsigned long long)table->totals.damaged_threads);
 	sum_totals(table);
-	return NULL;
+	return find_signal_stacks(table);
 }
 
 struct hawk_error *hawk_table_counters(const struct hawk_table *table,

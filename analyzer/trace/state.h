@@ -77,6 +77,9 @@ struct hawk_table {
 	uint32_t *tails;
 	struct hawk_trace_counters *counters;
 	struct hawk_table_totals totals;
+	struct hawk_table_signal_stack *signal_stacks;
+	size_t signal_stack_count;
+	size_t signal_stack_capacity;
 
 	struct hawk_table_label *labels; /**< by id; kind 0 = not usable */
 	uint32_t label_count;

@@ -371,6 +371,7 @@ void hawk_table_close(struct hawk_table *table)
 	free(table->extents);
 	free(table->tails);
 	free(table->counters);
+	free(table->signal_stacks);
 	free(table);
 }
 

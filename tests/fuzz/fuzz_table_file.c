@@ -31,8 +31,8 @@ static void fix_header(struct hawk_table_header *header, uint8_t flags)
 			header->trace_record_bytes = sizeof(struct hawk_trace_record);
 		if (header->module_record_bytes < sizeof(struct hawk_module_record))
 			header->module_record_bytes = sizeof(struct hawk_module_record);
-		if (header->thread_slot_bytes < sizeof(struct hawk_thread_record))
-			header->thread_slot_bytes = sizeof(struct hawk_thread_record);
+		if (header->thread_slot_bytes < HAWK_THREAD_RECORD_BYTES_MIN)
+			header->thread_slot_bytes = HAWK_THREAD_RECORD_BYTES_MIN;
 	}
 	if (flags & FIX_CHECK)
 		header->check = hawk_table_check(header);

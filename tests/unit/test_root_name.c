@@ -19,6 +19,11 @@ static void expect_text(const struct hawk_root_name *name, const char *expected)
 
 TEST(every_kind_of_root_has_a_text)
 {
+	expect_text(&(struct hawk_root_name){.kind = HAWK_ROOT_REGISTER,
+					     .tid = 4711,
+					     .reg = "signal stack",
+					     .is_signal_stack = true},
+		    "thread 4711, signal stack");
 	expect_text(&(struct hawk_root_name){.kind = HAWK_ROOT_REGISTER, .tid = 4711, .reg = "rbx"},
 		    "thread 4711, register rbx");
 	expect_text(&(struct hawk_root_name){.kind = HAWK_ROOT_STACK,

@@ -215,7 +215,8 @@ TABLE_TEST(counters_are_summed_over_records_threads_and_orphans)
 	assert_int_equal(totals.alloc_bytes, (UINT64_C(1) << 40) + 1148);
 	assert_int_equal(totals.free_objects, 4);
 	assert_int_equal(totals.free_bytes, 34);
-	assert_int_equal(totals.threads, 3);
+	assert_int_equal(totals.threads, 2);
+	assert_int_equal(totals.slots, 2);
 	assert_int_equal(hawk_table_header(table)->dropped_objects, 55);
 	assert_int_equal(hawk_table_header(table)->dropped_bytes, 4);
 }
@@ -251,6 +252,63 @@ TABLE_TEST(counters_of_older_thread_records_begin_where_newer_ones_count_drops)
 	assert_null(hawk_table_counters(table, &counters));
 	assert_int_equal(counters[1].alloc_objects, 5);
 	free(counters);
+}
+
+TABLE_TEST(thread_records_without_users_and_signal_stacks_have_none)
+{
+	struct synthetic_table *built = world->heap->table;
+	struct hawk_thread_record *record = &built->threads[0].record;
+	size_t count;
+
+	built->header.thread_count = 1;
+	record->counter_offset = offsetof(struct hawk_thread_record, users);
+	record->counter_count = 1;
+	record->dropped_objects = 3;
+	record->users = 7; /* of an entry: trace and objects */
+	record->signal_stack = SYNTHETIC_HEAP;
+	open_heap(world);
+	assert_int_equal(hawk_table_header(table)->dropped_objects, 3);
+	assert_int_equal(hawk_table_totals(table).threads, 0);
+	assert_int_equal(hawk_table_totals(table).slots, 1);
+	hawk_table_signal_stacks(table, &count);
+	assert_int_equal(count, 0);
+}
+
+TABLE_TEST(thread_records_of_the_least_size_are_read)
+{
+	struct synthetic_table *built = world->heap->table;
+
+	built->header.thread_count = 1;
+	built->header.thread_slot_bytes = HAWK_THREAD_RECORD_BYTES_MIN;
+	built->threads[0].record.counter_offset = HAWK_THREAD_RECORD_BYTES_MIN;
+	built->threads[0].record.counter_count = 0;
+	synthetic_heap_check(world->heap);
+	open_heap(world);
+	assert_int_equal(hawk_table_totals(table).damaged_threads, 0);
+}
+
+TABLE_TEST(users_of_slots_add_up_and_signal_stacks_are_those_of_live_threads)
+{
+	struct synthetic_table *built = world->heap->table;
+	const struct hawk_table_signal_stack *stacks;
+	size_t count;
+
+	built->header.thread_count = 3;
+	for (uint32_t i = 0; i < 3; i++) {
+		built->threads[i].record.users = 1 + 1000 * i;
+		built->threads[i].record.tid = 100 + i;
+		built->threads[i].record.signal_stack = SYNTHETIC_HEAP + 16 * i;
+		built->threads[i].record.state = i == 1 ? HAWK_THREAD_FREE : HAWK_THREAD_LIVE;
+	}
+	open_heap(world);
+	assert_int_equal(hawk_table_totals(table).threads, 3003);
+	assert_int_equal(hawk_table_totals(table).slots, 3);
+	stacks = hawk_table_signal_stacks(table, &count);
+	assert_int_equal(count, 2);
+	assert_int_equal(stacks[0].start, SYNTHETIC_HEAP);
+	assert_int_equal(stacks[0].tid, 100);
+	assert_int_equal(stacks[1].start, SYNTHETIC_HEAP + 32);
+	assert_int_equal(stacks[1].tid, 102);
 }
 
 TABLE_TEST(a_free_that_was_taken_back_leaves_nothing)

@@ -81,6 +81,7 @@ struct synthetic_heap *synthetic_heap_create(size_t size)
 			.tid = 4711 + i,
 			.counter_offset = offsetof(struct synthetic_slot, counters),
 			.counter_count = SYNTHETIC_COUNTERS,
+			.users = 1,
 		};
 	return heap;
 }

@@ -73,6 +73,7 @@ bool hawk_next_resolve(void)
 		.pvalloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "pvalloc"),
 		.malloc_usable_size = (size_t(*)(void *))dlsym(RTLD_NEXT, "malloc_usable_size"),
 		.madvise = (int (*)(void *, size_t, int))dlsym(RTLD_NEXT, "madvise"),
+		.sigaltstack = (int (*)(const stack_t *, stack_t *))dlsym(RTLD_NEXT, "sigaltstack"),
 	};
 
 	if (!next.malloc || !next.free || !next.calloc || !next.realloc)

@@ -7,6 +7,7 @@
 #ifndef HAWK_TRACER_HOOKS_NEXT_H
 #define HAWK_TRACER_HOOKS_NEXT_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,6 +33,7 @@ struct hawk_next {
 	void *(*pvalloc)(size_t size);
 	size_t (*malloc_usable_size)(void *pointer);
 	int (*madvise)(void *address, size_t length, int advice);
+	int (*sigaltstack)(const stack_t *stack, stack_t *before);
 	/** Only where the program's free() is not ours: it calls the program's realloc. */
 	void *(*reallocarray)(void *pointer, size_t count, size_t size);
 	uint32_t elsewhere; /**< bit of enum hawk_aligned_call: see hawk_next_goes_elsewhere() */

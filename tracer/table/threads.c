@@ -178,6 +178,8 @@ static void reset(struct hawk_slot *slot, struct hawk_head *head)
 	slot->stack.count = 0;
 	slot->stack.trace = 0;
 	head->record.tid = (uint32_t)hawk_syscall3(SYS_gettid, 0, 0, 0);
+	head->record.users++;
+	hawk_threads_note_signal_stack(head, 0, 0);
 	__atomic_store_n(&head->record.state, (uint32_t)HAWK_THREAD_LIVE, __ATOMIC_RELEASE);
 }
 
@@ -188,6 +190,13 @@ static void give_back(struct hawk_head *head)
 	__atomic_store_n(&head->record.state, (uint32_t)HAWK_THREAD_FREE, __ATOMIC_RELAXED);
 	__atomic_fetch_or(&free_map[index / 64], UINT64_C(1) << index % 64, __ATOMIC_RELEASE);
 	__atomic_fetch_add(&free_count, 1, __ATOMIC_RELAXED);
+}
+
+void hawk_threads_note_signal_stack(struct hawk_head *head, uint64_t start, uint64_t bytes)
+{
+	__atomic_store_n(&head->record.signal_stack, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&head->record.signal_stack_bytes, bytes, __ATOMIC_RELEASE);
+	__atomic_store_n(&head->record.signal_stack, start, __ATOMIC_RELEASE);
 }
 
 /** The slot becomes the thread's, unless a handler that came in between has got it one. */

@@ -116,6 +116,9 @@ static inline struct hawk_slot *hawk_threads_current(void)
 	return hawk_threads_acquire();
 }
 
+/** Notes the memory of the thread's alternate signal stack; `start` 0 = it has none. */
+void hawk_threads_note_signal_stack(struct hawk_head *head, uint64_t start, uint64_t bytes);
+
 /** Counts an allocation of `trace`; only by the slot's own thread while busy. */
 static inline void hawk_threads_count(struct hawk_slot *slot, uint32_t trace, uint64_t bytes)
 {

@@ -4,13 +4,13 @@
  * The root set: every pointer to a block that lies outside of blocks, and how much of the memory
  * where there could be more is missing.
  *
- * Looked at: general and vector registers of every thread; the live part of every stack (from 128
- * bytes below the stack pointer on, also where the stack itself is a block); thread-local storage
- * around every thread pointer; writable memory of modules, and what the loader protected after
- * relocation; and all other writable or anonymous memory outside of heaps. Not looked at: the
- * tracer's own memory, and free memory of heaps, which is full of stale pointers, unless blocks are
- * known to be missing (HAWK_SPAN_UNSOUND): then what only such memory leads to is no more
- * than possibly lost. Every root can be named from what is kept of it.
+ * Looked at: general and vector registers of every thread, and its alternate signal stack; the live
+ * part of every stack (from 128 bytes below the stack pointer on, also where the stack itself is a
+ * block); thread-local storage around every thread pointer; writable memory of modules, and what
+ * the loader protected after relocation; and all other writable or anonymous memory outside of
+ * heaps. Not looked at: the tracer's own memory, and free memory of heaps, which is full of stale
+ * pointers, unless blocks are known to be missing (HAWK_SPAN_UNSOUND): then what only such memory
+ * leads to is no more than possibly lost. Every root can be named from what is kept of it.
  */
 #ifndef HAWK_ANALYZER_GRAPH_ROOTS_H
 #define HAWK_ANALYZER_GRAPH_ROOTS_H
@@ -18,18 +18,21 @@
 #include "hawk/heap/heap.h"
 
 enum hawk_root_kind {
-	HAWK_ROOT_REGISTER =
-		0, /**< owner: thread; address: enum hawk_register, or HAWK_ROOT_VECTORS + offset */
-	HAWK_ROOT_STACK = 1,   /**< owner: thread */
-	HAWK_ROOT_TLS = 2,     /**< owner: thread */
-	HAWK_ROOT_MODULE = 3,  /**< .data, .bss; owner: module */
-	HAWK_ROOT_OTHER = 4,   /**< owner: mapping */
-	HAWK_ROOT_UNOWNED = 5, /**< owner: mapping; between blocks: free, or not recorded */
+	HAWK_ROOT_REGISTER = 0, /**< owner: thread; address: enum hawk_register,
+				   HAWK_ROOT_SIGNAL_STACK, or HAWK_ROOT_VECTORS + offset */
+	HAWK_ROOT_STACK = 1,    /**< owner: thread */
+	HAWK_ROOT_TLS = 2,      /**< owner: thread */
+	HAWK_ROOT_MODULE = 3,   /**< .data, .bss; owner: module */
+	HAWK_ROOT_OTHER = 4,    /**< owner: mapping */
+	HAWK_ROOT_UNOWNED = 5,  /**< owner: mapping; between blocks: free, or not recorded */
 	HAWK_ROOT_KINDS
 };
 
 /** In an edge: as HAWK_EDGE_INTERIOR. */
 enum { HAWK_ROOT_INTERIOR = 1 };
+
+/** In place of a register: what the kernel has from sigaltstack(). Never an interior pointer. */
+enum { HAWK_ROOT_SIGNAL_STACK = 0x100 };
 
 /** Of a register's address: from here on byte offsets in hawk_thread.vectors. */
 enum { HAWK_ROOT_VECTORS = 0x1000 };

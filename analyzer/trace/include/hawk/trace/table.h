@@ -129,13 +129,24 @@ struct hawk_sample_record hawk_table_sample(const struct hawk_table *table, uint
 struct hawk_table_totals {
 	uint64_t alloc_objects, alloc_bytes;
 	uint64_t free_objects, free_bytes;
-	uint64_t threads;        /**< slots ever used */
+	uint64_t threads;        /**< that ever used a slot; 0 = not known: an older table */
+	uint64_t slots;          /**< ever used: a thread that ends leaves its own to the next */
 	uint64_t tracer_bytes;   /**< sum of the extents: address space, not resident memory */
 	uint64_t damaged_traces; /**< invalid records: no frames, counters still summed */
 	uint64_t damaged_threads;
 	bool too_low; /**< records are missing, or only the twin was found */
 };
 struct hawk_table_totals hawk_table_totals(const struct hawk_table *table);
+
+/** Memory that a thread has given to sigaltstack(). */
+struct hawk_table_signal_stack {
+	uint64_t start;
+	uint32_t tid;
+};
+
+/** Returns the alternate signal stacks of threads that had not ended; none of older tables. */
+const struct hawk_table_signal_stack *hawk_table_signal_stacks(const struct hawk_table *table,
+							       size_t *count);
 
 /** Writes the table's memory to a snapshot, without the process's data: options, scratch, blocks.
  */
