@@ -200,6 +200,17 @@ def check_cut_off():
             check_unknown(source, reasons)
 
 
+def check_empty_and_cut_off():
+    """Where the tracer's counters are there and tell that all was freed, 0 blocks are known to be 0."""
+    program = hawk.compile_text(folder, "freed", "#include <stdlib.h>\nint main(void) { void *volatile block = malloc(100); "
+                                "free(block); abort(); }")
+    freed, _ = hawk.crash([program], hawk.tracer_environment(), folder)
+    size = os.path.getsize(freed)
+    heaps = [hawk.analyze(hawk.cut(freed, size * part // 16))["heap"] for part in range(1, 16)]
+    hawk.expect(all(heap["inuse_objects"] in (0, None) for heap in heaps), f"{heaps}")
+    hawk.expect(heaps[0]["inuse_objects"] is None and heaps[-2]["inuse_objects"] == 0, f"{heaps}")
+
+
 def check_unknown(path, reasons):
     heap = hawk.document("analyze", path, codes=(hawk.EXIT_PARTIAL,))["heap"]
     hawk.expect(heap["unknown"] in reasons, f"{path}: {heap}")
