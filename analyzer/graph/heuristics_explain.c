@@ -13,7 +13,7 @@
 enum {
 	WORD = HAWK_WORD_BYTES,
 	VTABLE_WORDS_MAX = 20, /* looked at for two functions */
-	PAGE_BYTES = 4096,
+	LOWEST_ADDRESS = 4096, /* nothing is mapped below */
 	LIST_FLAGS = 3, /* low bits of a list's pointers: Python's collector keeps flags there */
 	LIST_NODE_BYTES = 2 * WORD,
 };
@@ -102,7 +102,7 @@ static struct hawk_error *is_vtable(struct hawk_explainer *explainer, uint64_t w
 	bool absent;
 
 	*ret = false;
-	if (word % WORD || word < PAGE_BYTES)
+	if (word % WORD || word < LOWEST_ADDRESS)
 		return NULL;
 	if (verdict->word == word) {
 		*ret = verdict->vtable;
@@ -159,7 +159,7 @@ static bool is_list_node(struct hawk_explainer *explainer, uint64_t node)
 		return false;
 	words[0] &= mask;
 	words[1] &= mask;
-	if (words[0] < PAGE_BYTES || words[1] < PAGE_BYTES || words[0] == node)
+	if (words[0] < LOWEST_ADDRESS || words[1] < LOWEST_ADDRESS || words[0] == node)
 		return false;
 	return hawk_explainer_read_word(explainer, words[0] + WORD, &back) &&
 	       (back & mask) == node && hawk_explainer_read_word(explainer, words[1], &back) &&

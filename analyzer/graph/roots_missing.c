@@ -124,10 +124,10 @@ static bool is_of_gdb(const struct hawk_target *target)
 {
 	size_t count;
 	const struct hawk_mapping *mappings = hawk_target_mappings(target, &count);
+	uint64_t page_bytes = hawk_target_process(target)->page_bytes;
 
 	for (size_t i = 0; i < count; i++)
-		if (mappings[i].core_offset % HAWK_ROOTS_PAGE_BYTES &&
-		    mappings[i].start % HAWK_ROOTS_PAGE_BYTES == 0)
+		if (mappings[i].core_offset % page_bytes && mappings[i].start % page_bytes == 0)
 			return true;
 	return false;
 }

@@ -14,8 +14,6 @@
 #include "hawk/libc/stacks.h"
 #include "hawk/libc/tls.h"
 
-enum { HAWK_ROOTS_PAGE_BYTES = 4096 };
-
 struct hawk_root_range {
 	uint64_t start; /**< a multiple of 8 */
 	uint64_t end;

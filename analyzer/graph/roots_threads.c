@@ -16,7 +16,10 @@ enum {
 /* Of a thread whose storage lies on top of its stack: never below the stack pointer. */
 static uint64_t tls_start(const struct hawk_roots_finder *finder, uint64_t sp, uint64_t tls)
 {
-	return tls - sp > finder->tls_bytes ? tls - finder->tls_bytes : sp;
+	uint64_t start =
+		hawk_tls_start(hawk_target_arch(finder->heap->target), tls, finder->tls_bytes);
+
+	return start > sp ? start : sp;
 }
 
 /* A mapping whose lower end is that of a stack: nothing is joined to it there. */
@@ -172,7 +175,8 @@ struct hawk_error *hawk_roots_add_tls(const struct hawk_roots_finder *finder,
 		.vector = hawk_tls_vector_of(finder->stacks.layout,
 					     hawk_stacks_descriptor(&finder->stacks, tls)),
 	};
-	struct hawk_span around = hawk_tls_around(tls, finder->tls_bytes);
+	struct hawk_span around =
+		hawk_tls_around(hawk_target_arch(finder->heap->target), tls, finder->tls_bytes);
 	uint64_t below;
 
 	if (!tls || !mapping)

@@ -28,8 +28,6 @@ enum {
 		2, /* heads that something has overwritten: it may be what the program died of */
 };
 
-static const uint64_t ADDRESS_END = UINT64_C(1) << 47;
-
 struct bin {
 	uint64_t first, last;
 };
@@ -39,9 +37,10 @@ static bool is_empty(const struct bin *bin, uint64_t address)
 	return bin->first == address - LINKS_OFFSET && bin->last == bin->first;
 }
 
-static bool may_be_chunk(uint64_t address)
+static bool may_be_chunk(const struct hawk_target *target, uint64_t address)
 {
-	return address && address < ADDRESS_END && address % CHUNK_ALIGNMENT == 0;
+	return address && address < hawk_arch_address_end(hawk_target_arch(target)) &&
+	       address % CHUNK_ALIGNMENT == 0;
 }
 
 /* Whether the last one of an arena's bins lies at `address`, and the first not before `from`:
@@ -65,7 +64,8 @@ static bool ends_bins(const struct hawk_target *target, uint64_t from, uint64_t 
 	for (unsigned i = 0; i < BINS && strange <= STRANGE_MAX; i++) {
 		if (is_empty(&bins[i], start + i * sizeof(bins[0])))
 			empty++;
-		else if (!may_be_chunk(bins[i].first) || !may_be_chunk(bins[i].last))
+		else if (!may_be_chunk(target, bins[i].first) ||
+			 !may_be_chunk(target, bins[i].last))
 			strange++;
 	}
 	return empty >= EMPTY_MIN && strange <= STRANGE_MAX;

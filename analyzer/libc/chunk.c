@@ -22,7 +22,6 @@ enum {
 	CHUNK_SIZE = 8, /* of the size in the chunk */
 	CHUNK_ALIGNMENT = 16,
 	ARENA_SIZE = 16, /* of the size in a heap of an arena (struct heap_info) */
-	PAGE_BYTES = 4096,
 };
 
 /* HEAP_MAX_SIZE: arenas lie on multiples of it. */
@@ -35,8 +34,13 @@ static bool read_words(const struct hawk_target *target, uint64_t address, uint6
 	       count * sizeof(*ret);
 }
 
+static uint64_t page_bytes_of(const struct hawk_target *target)
+{
+	return hawk_target_process(target)->page_bytes;
+}
+
 /* The mapping of the chunk with the header `words`, by one layout. */
-static bool mapped_by(const struct hawk_malloc_layout *layout, uint64_t chunk,
+static bool mapped_by(const struct hawk_malloc_layout *layout, uint64_t page_bytes, uint64_t chunk,
 		      const uint64_t words[2], uint64_t block_end, struct hawk_span *ret)
 {
 	uint64_t size = words[1] & ~(uint64_t)FLAGS;
@@ -46,14 +50,15 @@ static bool mapped_by(const struct hawk_malloc_layout *layout, uint64_t chunk,
 		return false;
 	ret->end = chunk + size + layout->mapped_uncounted;
 	ret->start = chunk - gap;
-	return ret->start % PAGE_BYTES == 0 && ret->end % PAGE_BYTES == 0 && ret->end >= block_end;
+	return ret->start % page_bytes == 0 && ret->end % page_bytes == 0 && ret->end >= block_end;
 }
 
-static bool mapped_chunk(uint64_t chunk, const uint64_t words[2], uint64_t block_end,
-			 struct hawk_span *ret)
+static bool mapped_chunk(const struct hawk_target *target, uint64_t chunk, const uint64_t words[2],
+			 uint64_t block_end, struct hawk_span *ret)
 {
 	for (size_t row = 0; row < HAWK_LIBC_VERSIONS; row++)
-		if (mapped_by(&hawk_libc_versions[row].malloc, chunk, words, block_end, ret))
+		if (mapped_by(&hawk_libc_versions[row].malloc, page_bytes_of(target), chunk, words,
+			      block_end, ret))
 			return true;
 	return false;
 }
@@ -70,7 +75,7 @@ static bool arena_heap(const struct hawk_target *target, uint64_t chunk, uint64_
 	uint64_t size;
 
 	if (!read_words(target, start + ARENA_SIZE, &size, 1) || size > ARENA_BYTES_MAX ||
-	    size % PAGE_BYTES || size < block_end - start)
+	    size % page_bytes_of(target) || size < block_end - start)
 		return false;
 	*ret = (struct hawk_span){start, start + size};
 	return true;
@@ -92,7 +97,7 @@ bool hawk_chunk_heap(const struct hawk_target *target, uint64_t pointer, uint64_
 	if (!read_chunk(target, pointer, &chunk, words))
 		return false;
 	if (words[1] & FLAG_MAPPED)
-		return mapped_chunk(chunk, words, end, ret);
+		return mapped_chunk(target, chunk, words, end, ret);
 	return words[1] & FLAG_ARENA && arena_heap(target, chunk, end, ret);
 }
 

@@ -15,7 +15,6 @@
 
 enum {
 	WORD = sizeof(uint64_t),
-	PAGE_BYTES = 4096,
 	DESCRIPTOR_BYTES_MAX = 4096,
 	ABOVE_MAX = 128 << 10, /* from a descriptor to its block's end: itself, and alignment */
 };
@@ -69,6 +68,7 @@ bool hawk_descriptor_read(const struct hawk_descriptors *descriptors, uint64_t d
 			  struct hawk_stack *ret)
 {
 	const struct hawk_thread_layout *layout = descriptors->layout;
+	uint64_t page_bytes = hawk_target_process(descriptors->target)->page_bytes;
 	uint8_t bytes[DESCRIPTOR_BYTES_MAX];
 	size_t size = layout->bytes < sizeof(bytes) ? layout->bytes : sizeof(bytes);
 
@@ -83,7 +83,7 @@ bool hawk_descriptor_read(const struct hawk_descriptors *descriptors, uint64_t d
 		uint64_t guard = word_at(bytes, i + layout->guard);
 
 		if (!start || start >= descriptor || above > ABOVE_MAX || !above ||
-		    guard % PAGE_BYTES || guard >= descriptor - start)
+		    guard % page_bytes || guard >= descriptor - start)
 			continue;
 		ret->described = descriptor + i;
 		ret->start = start;

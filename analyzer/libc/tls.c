@@ -4,7 +4,10 @@
  * The size of static TLS is that of PT_TLS of all modules, read from their headers in the target's
  * memory.
  *
- *     | ... block of module 2 | block of module 1 | thread pointer: descriptor: .. vector .. |
+ *     variant II: | ... block of module 2 | block of module 1 | descriptor: .. vector .. |
+ *                                                             ^ thread pointer
+ *     variant I:  | descriptor | block of module 1 | block of module 2 ... |
+ *                              ^ thread pointer
  */
 #include "hawk/libc/tls.h"
 
@@ -12,8 +15,8 @@
 #include <string.h>
 
 enum {
-	BELOW_BYTES = 64 << 10, /* below the thread pointer (variant II) if nobody says how much */
-	ABOVE_BYTES = 2560,     /* the descriptor, 2304 bytes in glibc 2.36 */
+	STATIC_BYTES = 64 << 10, /* if nobody says how much */
+	DESCRIPTOR_BYTES = 2560, /* 2304 in glibc 2.36 */
 	PROGRAM_HEADERS_MAX = 64,
 	TLS_BYTES_MAX = 16 << 20,
 	ALIGNMENT_MAX = 1 << 16,
@@ -72,14 +75,25 @@ uint64_t hawk_tls_static_bytes(const struct hawk_target *target,
 	return any ? up(bytes + known(layout)->tls_surplus, THREAD_POINTER_ALIGNMENT) : 0;
 }
 
-struct hawk_span hawk_tls_around(uint64_t thread_pointer, uint64_t static_bytes)
+uint64_t hawk_tls_start(const struct hawk_arch *arch, uint64_t thread_pointer,
+			uint64_t static_bytes)
 {
-	uint64_t below = static_bytes ? static_bytes : BELOW_BYTES;
+	uint64_t below = arch->tls_variant == HAWK_TLS_BELOW ? static_bytes : DESCRIPTOR_BYTES;
 
+	return thread_pointer > below ? thread_pointer - below : 0;
+}
+
+struct hawk_span hawk_tls_around(const struct hawk_arch *arch, uint64_t thread_pointer,
+				 uint64_t static_bytes)
+{
+	uint64_t above;
+
+	if (!static_bytes)
+		static_bytes = STATIC_BYTES;
+	above = arch->tls_variant == HAWK_TLS_BELOW ? DESCRIPTOR_BYTES : static_bytes;
 	return (struct hawk_span){
-		.start = thread_pointer > below ? thread_pointer - below : 0,
-		.end = thread_pointer < UINT64_MAX - ABOVE_BYTES ? thread_pointer + ABOVE_BYTES
-								 : UINT64_MAX,
+		.start = hawk_tls_start(arch, thread_pointer, static_bytes),
+		.end = thread_pointer < UINT64_MAX - above ? thread_pointer + above : UINT64_MAX,
 	};
 }
 

@@ -19,7 +19,6 @@
 
 enum {
 	SEGMENTS_MAX = 4096,
-	PAGE_BYTES = 4096,
 };
 
 void hawk_elf_close(struct hawk_elf *elf)
@@ -47,7 +46,7 @@ static const char *check_header(struct hawk_elf *elf)
 		return "is an ELF file without a complete header";
 	memcpy(&header, elf->image, sizeof(header));
 	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
-	    !hawk_arch_of(header.e_machine))
+	    !(elf->arch = hawk_arch_of(header.e_machine)))
 		return "is an ELF file of another architecture";
 	elf->relocatable = header.e_type == ET_REL;
 	if (header.e_type != ET_EXEC && header.e_type != ET_DYN && !elf->relocatable)
@@ -264,5 +263,5 @@ uint64_t hawk_elf_first_page(const struct hawk_elf *elf)
 	for (size_t i = 1; i < elf->segment_count; i++)
 		if (elf->segments[i].start < first)
 			first = elf->segments[i].start;
-	return first & ~(uint64_t)(PAGE_BYTES - 1);
+	return first & ~(uint64_t)(elf->arch->page_bytes - 1);
 }

@@ -33,7 +33,8 @@ struct hawk_elf {
 	char *path;
 	uint8_t *image; /**< the whole file; never written back */
 	size_t image_bytes;
-	bool mapped;      /**< `image` is mapped, else from malloc */
+	bool mapped; /**< `image` is mapped, else from malloc */
+	const struct hawk_arch *arch;
 	bool relocatable; /**< ET_REL: what dwz shares between programs is of this type */
 	struct hawk_elf_segment *segments;
 	size_t segment_count;

@@ -10,43 +10,38 @@
 
 #include "hawk/base/cursor.h"
 
-enum {
-	PAGE_BYTES = 4096,
-	NOTE_BYTES_MAX = 4096,
-};
+enum { NOTE_BYTES_MAX = 4096 };
 
-/* Sizes above the user's half of the address space cannot be true. */
-static const uint64_t image_bytes_max = UINT64_C(1) << 47;
-
-static uint64_t page_start(uint64_t address)
+static uint64_t page_start(const struct hawk_target *target, uint64_t address)
 {
-	return address & -(uint64_t)PAGE_BYTES;
+	return address & -target->process.page_bytes;
 }
 
-static uint64_t page_end(uint64_t address)
+static uint64_t page_end(const struct hawk_target *target, uint64_t address)
 {
-	return page_start(address + PAGE_BYTES - 1);
+	return page_start(target, address + target->process.page_bytes - 1);
 }
 
-static bool header_fits(const Elf64_Ehdr *header)
+static bool header_fits(const struct hawk_target *target, const Elf64_Ehdr *header)
 {
 	return !memcmp(header->e_ident, ELFMAG, SELFMAG) &&
 	       header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_ident[EI_DATA] == ELFDATA2LSB &&
-	       header->e_machine == EM_X86_64 &&
+	       header->e_machine == target->arch->machine &&
 	       (header->e_type == ET_EXEC || header->e_type == ET_DYN) &&
 	       header->e_phentsize == sizeof(Elf64_Phdr) && header->e_phnum &&
 	       header->e_phnum <= HAWK_ELF_IMAGE_HEADERS_MAX && header->e_phoff < UINT64_C(1) << 32;
 }
 
 /** The load that maps the file's first page, and so the header, else the first one. */
-static const Elf64_Phdr *header_load(const Elf64_Phdr *programs, size_t count)
+static const Elf64_Phdr *header_load(const struct hawk_target *target, const Elf64_Phdr *programs,
+				     size_t count)
 {
 	const Elf64_Phdr *first = NULL;
 
 	for (size_t i = 0; i < count; i++) {
 		if (programs[i].p_type != PT_LOAD)
 			continue;
-		if (page_start(programs[i].p_offset) == 0)
+		if (page_start(target, programs[i].p_offset) == 0)
 			return &programs[i];
 		if (!first)
 			first = &programs[i];
@@ -54,17 +49,19 @@ static const Elf64_Phdr *header_load(const Elf64_Phdr *programs, size_t count)
 	return first;
 }
 
-static bool add_load(struct hawk_elf_image *image, const Elf64_Phdr *program)
+static bool add_load(const struct hawk_target *target, struct hawk_elf_image *image,
+		     const Elf64_Phdr *program)
 {
+	const uint64_t bytes_max = hawk_arch_address_end(target->arch); /* beyond is the kernel */
 	struct hawk_elf_load *load = &image->loads[image->load_count];
 
 	if (!program->p_memsz)
 		return true;
-	if (program->p_vaddr > image_bytes_max || program->p_memsz > image_bytes_max)
+	if (program->p_vaddr > bytes_max || program->p_memsz > bytes_max)
 		return false;
-	load->start = image->bias + page_start(program->p_vaddr);
-	load->end = image->bias + page_end(program->p_vaddr + program->p_memsz);
-	load->file_offset = page_start(program->p_offset);
+	load->start = image->bias + page_start(target, program->p_vaddr);
+	load->end = image->bias + page_end(target, program->p_vaddr + program->p_memsz);
+	load->file_offset = page_start(target, program->p_offset);
 	load->flags = (program->p_flags & PF_R ? HAWK_MAPPING_READ : 0u) |
 		      (program->p_flags & PF_W ? HAWK_MAPPING_WRITE : 0u) |
 		      (program->p_flags & PF_X ? HAWK_MAPPING_EXEC : 0u);
@@ -124,21 +121,21 @@ bool hawk_elf_image_read(const struct hawk_target *target, uint64_t address,
 	size_t bytes;
 
 	if (hawk_target_read_some(target, address, &header, sizeof(header)) != sizeof(header) ||
-	    !header_fits(&header))
+	    !header_fits(target, &header))
 		return false;
 	bytes = header.e_phnum * sizeof(*programs);
 	if (hawk_target_read_some(target, address + header.e_phoff, programs, bytes) != bytes)
 		return false;
-	first = header_load(programs, header.e_phnum);
+	first = header_load(target, programs, header.e_phnum);
 	if (!first)
 		return false;
-	*ret = (struct hawk_elf_image){.bias = address - page_start(first->p_vaddr)};
+	*ret = (struct hawk_elf_image){.bias = address - page_start(target, first->p_vaddr)};
 	if (header.e_type == ET_EXEC && ret->bias)
 		return false;
 	for (size_t i = 0; i < header.e_phnum; i++) {
 		const Elf64_Phdr *program = &programs[i];
 
-		if (program->p_type == PT_LOAD && !add_load(ret, program))
+		if (program->p_type == PT_LOAD && !add_load(target, ret, program))
 			return false;
 		if (program->p_type == PT_DYNAMIC)
 			ret->dynamic = ret->bias + program->p_vaddr;

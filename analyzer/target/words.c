@@ -7,10 +7,7 @@
 
 #include <stdlib.h>
 
-enum {
-	BUFFER_BYTES = 1 << 20,
-	PAGE_BYTES = 4096,
-};
+enum { BUFFER_BYTES = 1 << 20 };
 
 void hawk_words_init(struct hawk_words *words, const struct hawk_target *target)
 {
@@ -55,7 +52,8 @@ static bool read_buffer(struct hawk_words *words, uint64_t start, uint64_t end)
  * process (guards, broken memory). UINT64_MAX = nowhere: all of a device is so. */
 static uint64_t pass_over(struct hawk_words *words, const struct hawk_mapping *mapping, uint64_t at)
 {
-	uint64_t next = (at & -(uint64_t)PAGE_BYTES) + PAGE_BYTES;
+	uint64_t page_bytes = hawk_target_process(words->target)->page_bytes;
+	uint64_t next = (at & -page_bytes) + page_bytes;
 
 	if (words->failed || !mapping || mapping->path || next < at)
 		return UINT64_MAX;

@@ -33,6 +33,7 @@ struct hawk_word_classes {
 	const struct hawk_vtable_oracle *vtables;
 	const struct hawk_mapping *mappings;
 	uint64_t lowest;                   /**< address of the first of them */
+	uint64_t address_end;              /**< one above the highest address */
 	const struct hawk_thread **stacks; /**< by mapping: a thread whose stack it is, or NULL */
 	struct memo memo[MEMO];
 };
@@ -92,6 +93,7 @@ struct hawk_error *hawk_word_classes_create(const struct hawk_heap *heap,
 	words->vtables = vtables;
 	words->mappings = hawk_target_mappings(heap->target, &mappings);
 	words->lowest = mappings ? words->mappings[0].start : UINT64_MAX;
+	words->address_end = hawk_arch_address_end(hawk_target_arch(heap->target));
 	words->stacks = hawk_target_stacks(heap->target);
 	if (!words->stacks) {
 		free(words);
@@ -251,7 +253,7 @@ struct hawk_error *hawk_word_classify(struct hawk_word_classes *words, uint64_t 
 	*ret = (struct hawk_word){HAWK_WORD_NULL, 0};
 	if (!word)
 		return NULL;
-	if (word >> 47 == 0 && word >= words->lowest) {
+	if (word < words->address_end && word >= words->lowest) {
 		const struct memo *memo = memo_of(words, word);
 
 		if (memo->word == word) {

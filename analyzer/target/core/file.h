@@ -60,10 +60,11 @@ bool hawk_core_file_data(struct hawk_core_file *file, const struct hawk_mapping 
 void hawk_core_file_check(const struct hawk_core_file *file, struct hawk_findings *findings);
 
 /**
- * core_open.c: NULL if the first bytes are those of an x86_64 ELF core, else HAWK_ERROR_FORMAT
- * or _UNSUPPORTED with a sentence that says what the file is.
+ * open.c: fills `*ret` if the first bytes are those of an ELF core of a supported machine, else
+ * returns HAWK_ERROR_FORMAT or _UNSUPPORTED with a sentence that says what the file is.
  */
-struct hawk_error *hawk_core_identify(const uint8_t *bytes, size_t size);
+struct hawk_error *hawk_core_identify(const uint8_t *bytes, size_t size,
+				      const struct hawk_arch **ret);
 
 /**
  * core_open.c: opens the target in `file`, which it owns from now on, even on failure. `name`

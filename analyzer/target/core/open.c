@@ -192,10 +192,10 @@ static struct hawk_error *read_core(struct hawk_target *target, struct hawk_find
 	size_t size = target->core->size;
 	struct hawk_core_segments segments = {0};
 	struct hawk_core_files files = {0};
-	struct hawk_error *error = hawk_core_identify(bytes, size);
+	struct hawk_error *error = hawk_core_identify(bytes, size, &target->arch);
 
 	if (!error)
-		error = hawk_core_read_segments(bytes, size, findings, &segments);
+		error = hawk_core_read_segments(target->arch, bytes, size, findings, &segments);
 	if (!error)
 		error = hawk_core_read_notes(bytes, size, &segments, target, &files, findings);
 	if (!error)
@@ -354,8 +354,10 @@ static uint16_t half_at(const uint8_t *bytes, size_t offset, bool big)
 		   : (uint16_t)(bytes[offset] | bytes[offset + 1] << 8);
 }
 
-struct hawk_error *hawk_core_identify(const uint8_t *bytes, size_t size)
+struct hawk_error *hawk_core_identify(const uint8_t *bytes, size_t size,
+				      const struct hawk_arch **ret)
 {
+	const struct hawk_arch *arch;
 	struct hawk_error *error;
 	uint16_t type, machine;
 	bool big;
@@ -376,8 +378,11 @@ struct hawk_error *hawk_core_identify(const uint8_t *bytes, size_t size)
 	machine = half_at(bytes, offsetof(Elf64_Ehdr, e_machine), big);
 	if (type != ET_CORE)
 		return refuse_type(type);
-	if (bytes[EI_CLASS] == ELFCLASS64 && !big && hawk_arch_of(machine))
+	arch = bytes[EI_CLASS] == ELFCLASS64 && !big ? hawk_arch_of(machine) : NULL;
+	if (arch) {
+		*ret = arch;
 		return NULL;
+	}
 	return hawk_error_create(
 		HAWK_ERROR_UNSUPPORTED,
 		"is a %s-bit %s-endian core of %s (ELF machine %u); only 64-bit x86_64 is "

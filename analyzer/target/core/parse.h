@@ -31,8 +31,8 @@ struct hawk_core_segments {
 };
 
 /** Fails only without any program header; clamps everything else and adds findings. */
-struct hawk_error *hawk_core_read_segments(const uint8_t *bytes, size_t size,
-					   struct hawk_findings *findings,
+struct hawk_error *hawk_core_read_segments(const struct hawk_arch *arch, const uint8_t *bytes,
+					   size_t size, struct hawk_findings *findings,
 					   struct hawk_core_segments *ret);
 void hawk_core_segments_deinit(struct hawk_core_segments *segments);
 

@@ -234,7 +234,6 @@ static void report_truncation(const struct reader *reader)
 }
 
 enum {
-	PAGE_BYTES = 4096,
 	OTHER_CLAIMS = 3, /* the file's header, and the tables of segments and sections */
 	ORDERED_MIN = 8,  /* of fewer loads nobody says what order they were to have */
 };
@@ -252,6 +251,7 @@ struct claims {
 	size_t count;
 	uint64_t *addresses; /* of loads, in the order of their headers */
 	size_t load_count;
+	uint64_t page_bytes;        /* the smallest pages of the machine */
 	uint64_t unclaimed, shared; /* bytes of the file */
 	uint64_t strange;           /* loads that are not of pages, or out of order */
 };
@@ -303,7 +303,7 @@ static void claim_segments(const uint8_t *bytes, size_t size, uint64_t offset, u
 		if (header.p_type != PT_LOAD || !(header.p_memsz | header.p_filesz))
 			continue;
 		claims->addresses[claims->load_count++] = header.p_vaddr;
-		claims->strange += header.p_vaddr % PAGE_BYTES != 0;
+		claims->strange += header.p_vaddr % claims->page_bytes != 0;
 	}
 }
 
@@ -331,14 +331,14 @@ static void find_gaps(const uint8_t *bytes, size_t size, struct claims *claims)
 		uint64_t start = item->start < size ? item->start : size;
 		uint64_t item_end = item->end < size ? item->end : size;
 
-		if (start >= end && start - end >= PAGE_BYTES)
+		if (start >= end && start - end >= claims->page_bytes)
 			claims->unclaimed += is_padding(bytes + end, start - end) ? 0 : start - end;
 		else if (start < end && !item->shares)
 			claims->shared += (item_end < end ? item_end : end) - start;
 		if (item_end > end)
 			end = item_end;
 	}
-	if (end < size && size - end >= PAGE_BYTES && !is_padding(bytes + end, size - end))
+	if (end < size && size - end >= claims->page_bytes && !is_padding(bytes + end, size - end))
 		claims->unclaimed += size - end;
 }
 
@@ -388,12 +388,14 @@ static void report_claims(const struct claims *claims, struct hawk_findings *fin
 
 /** Whether the `count` program headers at `offset` fit together; if not, findings say why. Fails
  * for want of memory only. */
-static struct hawk_error *check_claims(const uint8_t *bytes, size_t size, uint64_t offset,
-				       uint64_t count, struct hawk_findings *findings, bool *fit)
+static struct hawk_error *check_claims(const struct hawk_arch *arch, const uint8_t *bytes,
+				       size_t size, uint64_t offset, uint64_t count,
+				       struct hawk_findings *findings, bool *fit)
 {
 	CLEANUP(free_ptr) struct claim *items = calloc(count + OTHER_CLAIMS, sizeof(*items));
 	CLEANUP(free_ptr) uint64_t *addresses = calloc(count, sizeof(*addresses));
-	struct claims claims = {.items = items, .addresses = addresses};
+	struct claims claims = {
+		.items = items, .addresses = addresses, .page_bytes = arch->page_bytes};
 
 	if (!items || !addresses)
 		return &hawk_enomem;
@@ -406,8 +408,8 @@ static struct hawk_error *check_claims(const uint8_t *bytes, size_t size, uint64
 	return NULL;
 }
 
-struct hawk_error *hawk_core_read_segments(const uint8_t *bytes, size_t size,
-					   struct hawk_findings *findings,
+struct hawk_error *hawk_core_read_segments(const struct hawk_arch *arch, const uint8_t *bytes,
+					   size_t size, struct hawk_findings *findings,
 					   struct hawk_core_segments *ret)
 {
 	struct reader reader = {
@@ -430,7 +432,7 @@ struct hawk_error *hawk_core_read_segments(const uint8_t *bytes, size_t size,
 	read_headers(&reader, &table);
 	sort_loads(&reader);
 	report_truncation(&reader);
-	error = check_claims(bytes, size, table.offset, table.count, findings, &fit);
+	error = check_claims(arch, bytes, size, table.offset, table.count, findings, &fit);
 	if (error)
 		hawk_core_segments_deinit(ret);
 	else

@@ -152,11 +152,13 @@ static struct hawk_error *write_buffer(struct hawk_core_spool *spool, size_t byt
 /** What is no core need not be kept: its beginning says so. */
 static struct hawk_error *check_beginning(const struct hawk_core_spool *spool, size_t bytes)
 {
+	const struct hawk_arch *arch;
+
 	if (spool->bytes || bytes < HAWK_CORE_SPOOL_BUFFER_BYTES ||
 	    hawk_table_file_is(spool->buffer, bytes) || hawk_snapshot_is(spool->buffer, bytes) ||
 	    (spool->may_be_packed && hawk_decoder_format(spool->buffer, bytes)))
 		return NULL;
-	return hawk_core_identify(spool->buffer, bytes);
+	return hawk_core_identify(spool->buffer, bytes, &arch);
 }
 
 struct hawk_error *hawk_core_spool_add(struct hawk_core_spool *spool, size_t bytes)

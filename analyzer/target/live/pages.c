@@ -12,7 +12,6 @@
 #include "hawk/base/array.h"
 
 enum {
-	PAGE_BYTES = 4096,
 	ENTRIES = 8192, /* of the pagemap, read at once */
 	REGIONS = 512,  /* of PAGEMAP_SCAN, asked for at once */
 
@@ -93,21 +92,27 @@ static bool scan_pages(int pagemap, uint64_t start, uint64_t end, uint64_t never
 	return true;
 }
 
+static uint64_t page_bytes(void)
+{
+	return (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 static bool read_pages(int pagemap, uint64_t start, uint64_t end, struct hawk_pages *pages)
 {
+	const uint64_t page = page_bytes();
 	uint64_t entries[ENTRIES];
 
 	while (start < end) {
-		uint64_t left = (end - start) / PAGE_BYTES;
+		uint64_t left = (end - start) / page;
 		size_t bytes = (left < ENTRIES ? left : ENTRIES) * sizeof(*entries);
-		ssize_t got = pread(pagemap, entries, bytes,
-				    (off_t)(start / PAGE_BYTES * sizeof(*entries)));
+		ssize_t got =
+			pread(pagemap, entries, bytes, (off_t)(start / page * sizeof(*entries)));
 
 		if (got < (ssize_t)sizeof(*entries))
 			return false;
-		for (size_t i = 0; i < (size_t)got / sizeof(*entries); i++, start += PAGE_BYTES)
+		for (size_t i = 0; i < (size_t)got / sizeof(*entries); i++, start += page)
 			if (entries[i] & entry_touched && !(entries[i] & entry_guard) &&
-			    !add_run(pages, start, start + PAGE_BYTES))
+			    !add_run(pages, start, start + page))
 				return false;
 	}
 	return true;
@@ -116,7 +121,7 @@ static bool read_pages(int pagemap, uint64_t start, uint64_t end, struct hawk_pa
 void hawk_pages_read(int pagemap, uint64_t start, uint64_t end, struct hawk_pages *ret)
 {
 	*ret = (struct hawk_pages){0};
-	if (pagemap < 0 || start % PAGE_BYTES || end % PAGE_BYTES)
+	if (pagemap < 0 || start % page_bytes() || end % page_bytes())
 		return;
 	for (unsigned i = 0; i < 2; i++) {
 		ret->known = scan_pages(pagemap, start, end, i ? 0 : IS_GUARD, ret);

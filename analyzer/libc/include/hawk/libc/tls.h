@@ -14,16 +14,21 @@
 /* `layout` is that of the target's descriptors; NULL = none was found. */
 
 /**
- * Returns the bytes of static TLS below every thread pointer, as the loader lays it out: the blocks
+ * Returns the bytes of static TLS of every thread, as the loader lays it out: the blocks
  * of all modules, and room for later ones. Somewhat too many if modules that were loaded later have
  * TLS. 0 = not known: the core does not hold the modules' headers.
  */
 uint64_t hawk_tls_static_bytes(const struct hawk_target *target,
 			       const struct hawk_thread_layout *layout);
 
-/** Returns the static TLS and the descriptor around a thread pointer. `static_bytes` as above; if
- * that is 0, as much as there may be. */
-struct hawk_span hawk_tls_around(uint64_t thread_pointer, uint64_t static_bytes);
+/** Returns where static TLS and descriptor begin; 0 bytes of TLS = only as far as it is known. */
+uint64_t hawk_tls_start(const struct hawk_arch *arch, uint64_t thread_pointer,
+			uint64_t static_bytes);
+
+/** Returns the static TLS and the descriptor around a thread pointer; 0 bytes of TLS = as much as
+ * there may be. */
+struct hawk_span hawk_tls_around(const struct hawk_arch *arch, uint64_t thread_pointer,
+				 uint64_t static_bytes);
 
 /** Where a thread holds its vector of thread-local storage. */
 struct hawk_tls_vector {
