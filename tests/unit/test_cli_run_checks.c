@@ -71,7 +71,10 @@ TEST(what_is_not_known_is_not_warned_of)
 
 TEST(a_handler_makes_the_limit_meaningless)
 {
-	const struct core_settings settings = {.pattern = "|/usr/bin/handler"};
+	static const char *const patterns[] = {"|/usr/bin/handler", "@/run/coredump.socket",
+					       "@@/run/coredump.socket"};
 
-	assert_null(strstr(warnings_for(settings), "limit"));
+	for (size_t i = 0; i < COUNT_OF(patterns); i++)
+		assert_null(strstr(warnings_for((struct core_settings){.pattern = patterns[i]}),
+				   "limit"));
 }

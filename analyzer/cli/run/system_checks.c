@@ -127,9 +127,9 @@ static void check_filter(const struct core_settings *settings, struct hawk_text 
 
 static void check_core(const struct core_settings *settings, struct hawk_text *warnings)
 {
-	bool pipe = settings->pattern && settings->pattern[0] == '|';
+	char first = settings->pattern ? settings->pattern[0] : '\0';
 
-	if (!pipe) // handlers get cores whatever the limit
+	if (first != '|' && first != '@') // programs and sockets get cores whatever the limit
 		check_limit(settings->hard_limit, warnings);
 	check_pattern(settings, warnings);
 	check_filter(settings, warnings);
