@@ -87,7 +87,7 @@ def check_limit_warning():
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
     with open("/proc/sys/kernel/core_pattern", encoding="ascii") as pattern:
-        piped = pattern.read().startswith("|")
+        piped = pattern.read().startswith(("|", "@"))
     text = warnings_of("true", preexec=forbid)
     hawk.expect(piped or "no core will be written" in text and "ulimit" in text,
                 f"hard limit 0: {text!r}")
@@ -208,6 +208,24 @@ def check_musl_program():
     path = compile_text("musl", "int main(void) { return 0; }", "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1")
     text = warnings_of(path)
     hawk.expect("linked to musl" in text and "libhawk_tracer" not in text, f"musl: {text!r}")
+    done = traced("--", "env", "A=b", path)
+    hawk.expect(f"{path} is linked to musl: if it is started" in done.stderr, f"started: {done.stderr!r}")
+    text = warnings_of("env", "/bin/true", folder, path + "/", "/dev/null")
+    hawk.expect("musl" not in text, f"no program of musl's: {text!r}")
+    if shutil.which("musl-gcc"):
+        hawk.compile_text(folder, "real_musl", "int main(void) { return 0; }\n", compiler="musl-gcc")
+        path = os.path.join(folder, "real_musl")
+        hawk.expect_equal(traced("-q", "--", path).returncode, 0, "a program linked to musl")
+        hawk.expect_equal(traced("-q", "--", "env", path).returncode, 127, "one that is started")
+
+
+def check_programs_that_drop_the_tracer():
+    for name in ("sudo", "doas"):
+        path = os.path.join(folder, name)
+        shutil.copy(shutil.which("env"), path)
+        text = warnings_of(path, "true")
+        hawk.expect(f"{path} removes LD_PRELOAD" in text and "hawk-core run behind it" in text, f"{name}: {text!r}")
+    hawk.expect("removes" not in warnings_of("env", "true"), "env")
 
 
 def check_other_users():

@@ -22,12 +22,13 @@ void hawk_run_check_system(uint64_t hard_limit, const char *tracer, const char *
 			   struct hawk_text *warnings);
 
 /**
- * Appends warnings about the program that execvp(`name`) would start; nothing if it is not found.
+ * Appends warnings about the program that execvp(`arguments[0]`) would start, and those that its
+ * arguments name with a path; nothing if it is not found. `arguments` ends with NULL.
  * `*first`: the library that has to be preloaded before the tracer, because the program ends itself
  * otherwise (AddressSanitizer's runtime); NULL = none. Caller frees. `*refuses`: its loader would
  * end it if the tracer were preloaded.
  */
-void hawk_run_check_program(const char *name, struct hawk_text *warnings, char **first,
+void hawk_run_check_program(char *const *arguments, struct hawk_text *warnings, char **first,
 			    bool *refuses);
 
 #endif

@@ -49,10 +49,12 @@ static void check_privileges(const char *path, int fd, struct hawk_text *warning
 		return;
 	if ((info.st_mode & S_ISUID && info.st_uid != geteuid()) ||
 	    (info.st_mode & S_ISGID && info.st_gid != getegid()))
-		hawk_text_printf(warnings,
-				 "%s is set-user-id or set-group-id: the system will not preload "
-				 "the tracer into it; run it as its owner\n",
-				 path);
+		hawk_text_printf(
+			warnings,
+			"%s is set-user-id or set-group-id: the system will not preload "
+			"the tracer into it, nor into what it starts (sudo, su); run it as "
+			"its owner, or put hawk-core run behind it\n",
+			path);
 	else if (geteuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0)
 		hawk_text_printf(warnings,
 				 "%s has file capabilities: the system will not preload the tracer "
@@ -82,6 +84,11 @@ static bool read_loader(Elf *elf, int fd, char loader[LOADER_MAX])
 	return false;
 }
 
+static bool is_musl(const char *loader)
+{
+	return strstr(loader, "/ld-musl-");
+}
+
 static void check_loader(const char *path, Elf *elf, int fd, struct hawk_text *warnings,
 			 bool *refuses)
 {
@@ -105,7 +112,7 @@ static void check_loader(const char *path, Elf *elf, int fd, struct hawk_text *w
 				 "%s is statically linked: the tracer cannot be preloaded into it; "
 				 "link it dynamically\n",
 				 path);
-	*refuses = strstr(loader, "/ld-musl-");
+	*refuses = is_musl(loader);
 	if (*refuses)
 		hawk_text_printf(warnings,
 				 "%s is linked to musl, whose loader cannot load the tracer: it "
@@ -253,13 +260,51 @@ static void check_file(const char *path, bool follow_script, struct hawk_text *w
 		check_elf(path, fd, warnings, first, refuses);
 }
 
-void hawk_run_check_program(const char *name, struct hawk_text *warnings, char **first,
+static void check_starter(const char *path, struct hawk_text *warnings)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+
+	if (!strcmp(name, "sudo") || !strcmp(name, "doas"))
+		hawk_text_printf(warnings,
+				 "%s removes LD_PRELOAD: what it starts runs untraced; put "
+				 "hawk-core run behind it\n",
+				 path);
+}
+
+/** A program that the started one will start, most likely: `env`, `nice`, `su -c` and the like. */
+static void check_argument(const char *path, struct hawk_text *warnings)
+{
+	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	char loader[LOADER_MAX] = "";
+	struct stat info;
+	Elf *elf;
+
+	if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || access(path, X_OK) != 0)
+		return;
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (elf && elf_kind(elf) == ELF_K_ELF && read_loader(elf, fd, loader) && is_musl(loader))
+		hawk_text_printf(warnings,
+				 "%s is linked to musl: if it is started, its loader cannot load "
+				 "the tracer and ends it with code 127; start it without "
+				 "LD_PRELOAD, or link it to glibc\n",
+				 path);
+	elf_end(elf);
+}
+
+void hawk_run_check_program(char *const *arguments, struct hawk_text *warnings, char **first,
 			    bool *refuses)
 {
-	CLEANUP(free_ptr) char *path = find_in_path(name);
+	CLEANUP(free_ptr) char *path = find_in_path(arguments[0]);
 
 	*first = NULL;
 	*refuses = false;
-	if (path)
-		check_file(path, true, warnings, first, refuses);
+	if (!path)
+		return;
+	check_file(path, true, warnings, first, refuses);
+	check_starter(path, warnings);
+	for (size_t i = 1; arguments[i] && !*refuses; i++)
+		if (strchr(arguments[i], '/'))
+			check_argument(arguments[i], warnings);
 }

@@ -175,7 +175,7 @@ static int run(struct hawk_settings *settings)
 		return hawk_fail(err);
 	hard_limit = raise_core_limit();
 	hawk_run_check_system(hard_limit, tracer, settings->tracer_options.bytes, &warnings);
-	hawk_run_check_program(settings->operands[0], &warnings, &first, &refuses);
+	hawk_run_check_program(settings->operands, &warnings, &first, &refuses);
 	if (!settings->quiet)
 		print_warnings(&warnings);
 	err = refuses ? NULL : extend_environment("LD_PRELOAD", tracer, true);
