@@ -83,6 +83,12 @@ def check_terminal():
         hawk.expect("\033" not in text, f"escape sequences with {extra}")
 
 
+def check_binary_on_terminal():
+    for verb, what in ((["snapshot"], "a snapshot"), (["html"], "a page"), (["export", "-F", "sqlite"], "a database")):
+        text = on_terminal([hawk.CORE, *verb, core], dict(os.environ))
+        hawk.expect_equal(text.strip(), f"hawk-core: refusing to write {what} to a terminal; use -o FILE", verb)
+
+
 STEERING = "\x1b[31m \x9b31m \x07 \u202e \u2066 \u200f \x7f"
 KEPT = 'ä "quoted"'
 
