@@ -75,8 +75,7 @@ struct hawk_sql_about {
  * and stays the caller's. docs/export.md describes it. The hawk_sql can only be closed afterwards.
  * A file that cannot be written is HAWK_ERROR_OS, and what is there then is of no use.
  */
-struct hawk_error *hawk_sql_save(struct hawk_sql *sql, int fd,
-				 const struct hawk_sql_about *about);
+struct hawk_error *hawk_sql_save(struct hawk_sql *sql, int fd, const struct hawk_sql_about *about);
 
 /** Returns "CREATE TABLE ..." of table `index`, or NULL after the last. */
 const char *hawk_sql_schema(size_t index);
