@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "hawk/base/cleanup.h"
-#include "hawk/travel/digest.h"
-#include "hawk/travel/redact.h"
+#include "hawk/redact/digest.h"
+#include "hawk/redact/redact.h"
 #include "session.h"
 
 /** Reports that are compared; one finds what only the other reads. */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hawk/travel/redact.h"
+#include "hawk/redact/redact.h"
 #include "target/core/file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -3,7 +3,7 @@
  * @file
  * A file is there whole or not at all.
  */
-#include "hawk/travel/file_sink.h"
+#include "hawk/redact/file_sink.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
  * @file
  * What is left of a small core: a table, a heap of a page and a half, one thread, a module.
  */
-#include "hawk/travel/redact.h"
+#include "hawk/redact/redact.h"
 
 #include <elf.h>
 #include <fcntl.h>

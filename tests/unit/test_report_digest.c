@@ -3,7 +3,7 @@
  * @file
  * What a digest of a report depends on.
  */
-#include "hawk/travel/digest.h"
+#include "hawk/redact/digest.h"
 #include "test.h"
 
 /** Of a report that comes `step` bytes at a time. */

@@ -7,11 +7,11 @@
  * The file is copied in its own order and keeps its size but for one block in front, so that a core
  * that is cut off or damaged stays so in the same places. Memory use does not grow with the file.
  */
-#ifndef HAWK_ANALYZER_TRAVEL_REDACT_H
-#define HAWK_ANALYZER_TRAVEL_REDACT_H
+#ifndef HAWK_ANALYZER_REDACT_REDACT_H
+#define HAWK_ANALYZER_REDACT_REDACT_H
 
 #include "hawk/graph/graph.h"
-#include "hawk/travel/file_sink.h"
+#include "hawk/redact/file_sink.h"
 
 struct hawk_redact_result {
 	uint64_t bytes;      /**< of the core, before it is compressed */

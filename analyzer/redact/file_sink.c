@@ -3,7 +3,7 @@
  * @file
  * Compression, holes, and a file of output/file.c.
  */
-#include "hawk/travel/file_sink.h"
+#include "hawk/redact/file_sink.h"
 
 #include <errno.h>
 #include <fcntl.h>

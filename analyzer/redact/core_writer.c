@@ -6,7 +6,7 @@
  * A page that would be zero, and was not, gets one word of ones: it would count as never used
  * otherwise, and no longer as memory of the process.
  */
-#include "hawk/travel/redact.h"
+#include "hawk/redact/redact.h"
 
 #include <stdlib.h>
 #include <string.h>

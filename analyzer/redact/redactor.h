@@ -9,10 +9,10 @@
  *     structures           byte ranges, found beforehand: redactor_structures.c
  *     verdicts             bytes that a heuristic of leaks read: redactor_verdicts.c
  *
- * All other words become zero. Internal to travel/.
+ * All other words become zero. Internal to redact/.
  */
-#ifndef HAWK_ANALYZER_TRAVEL_REDACTOR_H
-#define HAWK_ANALYZER_TRAVEL_REDACTOR_H
+#ifndef HAWK_ANALYZER_REDACT_REDACTOR_H
+#define HAWK_ANALYZER_REDACT_REDACTOR_H
 
 #include "hawk/graph/graph.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The notes of a core without what the process was given and what it computed. Internal to travel/.
+ * The notes of a core without what the process was given and what it computed. Internal to redact/.
  */
-#ifndef HAWK_ANALYZER_TRAVEL_REDACT_NOTES_H
-#define HAWK_ANALYZER_TRAVEL_REDACT_NOTES_H
+#ifndef HAWK_ANALYZER_REDACT_REDACT_NOTES_H
+#define HAWK_ANALYZER_REDACT_REDACT_NOTES_H
 
 #include "redactor.h"
 

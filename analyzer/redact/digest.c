@@ -4,7 +4,7 @@
  * Hashes a report but for the values of some keys. The report is one of ours: a key is a string
  * right before a colon, its value a string or a number.
  */
-#include "hawk/travel/digest.h"
+#include "hawk/redact/digest.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

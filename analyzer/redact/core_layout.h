@@ -2,7 +2,7 @@
 /**
  * @file
  * Where things lie in a core file, and the block in front of the redacted one: ELF header, program
- * headers, and the note that says what it is. Internal to travel/.
+ * headers, and the note that says what it is. Internal to redact/.
  *
  *     original:  | ELF header | program headers | notes | memory ... |
  *     redacted:  | ELF header | program headers, one more | our note | 0 ... 0 | notes | memory ...
@@ -13,8 +13,8 @@
  * Where the list of program headers is cut off nothing can be added to it: there is no block in
  * front and no note, and headers stay in place.
  */
-#ifndef HAWK_ANALYZER_TRAVEL_CORE_LAYOUT_H
-#define HAWK_ANALYZER_TRAVEL_CORE_LAYOUT_H
+#ifndef HAWK_ANALYZER_REDACT_CORE_LAYOUT_H
+#define HAWK_ANALYZER_REDACT_CORE_LAYOUT_H
 
 #include <elf.h>
 
