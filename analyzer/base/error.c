@@ -40,6 +40,20 @@ bool hawk_enomem_swallowed(void)
 	return __atomic_load_n(&swallowed, __ATOMIC_RELAXED);
 }
 
+static void (*end_process)(void);
+
+void hawk_enomem_set_end(void (*end)(void))
+{
+	end_process = end;
+}
+
+void hawk_enomem_end(void)
+{
+	if (end_process)
+		end_process();
+	abort();
+}
+
 static struct hawk_error *create(enum hawk_error_code code, char *message)
 {
 	struct hawk_error *error;

@@ -100,10 +100,21 @@ static int run_options(int argc, char **argv)
 	return run_settings(&hawk_verb_analyze, &settings);
 }
 
+/* What was begun has no name yet, and is gone with the process. */
+static void end_without_memory(void)
+{
+	static const char message[] = "hawk-core: out of memory\n";
+	ssize_t written = write(STDERR_FILENO, message, sizeof(message) - 1);
+
+	(void)written;
+	_exit(HAWK_EXIT_UNREADABLE);
+}
+
 int main(int argc, char **argv)
 {
 	const struct hawk_verb *verb;
 
+	hawk_enomem_set_end(end_without_memory);
 	if (argc < 2) {
 		hawk_complain("a command is missing; hawk-core help lists them");
 		return HAWK_EXIT_USAGE;

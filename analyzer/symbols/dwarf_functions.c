@@ -19,6 +19,7 @@ enum {
 	DEPTH_MAX = 256,
 	NODES_MAX = 16000000,
 	RANGES_MAX = 32000000,
+	STEPS_PER_LOOK = 16, /* at memory */
 };
 
 struct walk {
@@ -26,6 +27,8 @@ struct walk {
 	struct hawk_dwarf_unit *unit;
 	size_t budget; /**< ranges that may still be added */
 	size_t depth;
+	size_t steps;
+	size_t reserved; /**< capacities of the unit's arrays when memory was looked at */
 	struct {
 		Dwarf_Die die;
 		uint32_t node;   /**< the node that children of `die` belong to */
@@ -193,6 +196,19 @@ static struct hawk_error *visit(struct walk *walk, uint32_t *node, bool *descend
 	return err;
 }
 
+/* Looks now and then, and whenever an array has grown. */
+static bool has_room(struct walk *walk)
+{
+	const struct hawk_dwarf_unit *unit = walk->unit;
+	size_t reserved = unit->node_capacity + unit->scope_capacity + unit->ranges.capacity +
+			  unit->scope_ranges.capacity;
+
+	if (walk->steps++ % STEPS_PER_LOOK && reserved == walk->reserved)
+		return true;
+	walk->reserved = reserved;
+	return hawk_dwarf_has_room();
+}
+
 struct hawk_error *hawk_dwarf_read_functions(struct hawk_dwarf *dwarf, struct hawk_dwarf_unit *unit)
 {
 	struct walk walk = {.dwarf = dwarf, .unit = unit, .budget = RANGES_MAX};
@@ -211,6 +227,8 @@ struct hawk_error *hawk_dwarf_read_functions(struct hawk_dwarf *dwarf, struct ha
 				  dwarf_dieoffset(&walk.stack[walk.depth].die)))
 			return &hawk_enomem;
 		deepest = walk.depth;
+		if (!has_room(&walk))
+			return &hawk_enomem;
 		err = visit(&walk, &node, &descend);
 		if (err)
 			return err;

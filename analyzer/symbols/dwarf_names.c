@@ -194,6 +194,10 @@ void hawk_dwarf_name(struct hawk_dwarf *dwarf, struct hawk_dwarf_unit *unit,
 	if (node->named)
 		return;
 	node->named = true;
+	if (!hawk_dwarf_has_room()) {
+		hawk_enomem_swallow();
+		return;
+	}
 	found = find_names(&node->die);
 	node->symbol = hawk_dwarf_intern(dwarf, found.linkage ? found.linkage : found.name);
 	node->plain = found.name ? hawk_dwarf_intern(dwarf, found.name) : NULL;

@@ -22,8 +22,17 @@ enum {
 	UNITS_MAX = 4000000,
 	INDEX_RANGES_MAX = 64000000,
 	DIE_RANGES_MAX = 1000000,
+	ROOM_BYTES = 4 << 20, /**< a table of 100,000 abbreviations; stays in the heap's top */
 	COMPRESSION_ZSTD = 2, /**< ELFCOMPRESS_ZSTD; elf.h of glibc 2.36 does not have it */
 };
+
+bool hawk_dwarf_has_room(void)
+{
+	void *volatile room = malloc(ROOM_BYTES); /* volatile: or the compiler leaves it out */
+
+	free(room);
+	return room;
+}
 
 void hawk_dwarf_destroy(struct hawk_dwarf *dwarf)
 {
@@ -127,8 +136,10 @@ static void follow_split(struct hawk_dwarf *dwarf, struct hawk_dwarf_unit *unit)
 	    type != DW_UT_skeleton || !split_file_ok(dwarf, &unit->skeleton))
 		return;
 	if (dwarf_cu_info(unit->skeleton.cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) == 0 &&
-	    split.addr)
+	    split.addr) {
 		unit->die = split;
+		dwarf_new_oom_handler(dwarf_cu_getdwarf(split.cu), hawk_enomem_end);
+	}
 }
 
 static struct hawk_error *prepare(struct hawk_dwarf *dwarf, struct hawk_dwarf_unit *unit)
@@ -136,6 +147,8 @@ static struct hawk_error *prepare(struct hawk_dwarf *dwarf, struct hawk_dwarf_un
 	if (unit->prepared)
 		return NULL;
 	unit->prepared = true;
+	if (!hawk_dwarf_has_room())
+		return &hawk_enomem;
 	follow_split(dwarf, unit);
 	if (dwarf_getsrcfiles(&unit->die, &unit->files, &unit->file_count) != 0) {
 		unit->files = NULL;
@@ -171,6 +184,8 @@ static bool add_function_ranges(struct hawk_dwarf *dwarf, Dwarf_Die *unit, uint3
 		return true;
 	for (Dwarf_Off last = 0; dwarf_dieoffset(&die) > last && *budget;) {
 		last = dwarf_dieoffset(&die);
+		if (!hawk_dwarf_has_room())
+			return false;
 		if (dwarf_tag(&die) == DW_TAG_subprogram &&
 		    !hawk_dwarf_add_ranges(dwarf, &die, 0, id, &dwarf->ranges, &lowest, budget))
 			return false;
@@ -210,6 +225,8 @@ static struct hawk_error *index_units(struct hawk_dwarf *dwarf)
 	for (size_t i = 0; i < UNITS_MAX; i++) {
 		struct hawk_error *err;
 
+		if (!hawk_dwarf_has_room())
+			return &hawk_enomem;
 		if (dwarf_get_units(dwarf->dwarf, unit, &unit, NULL, &type, &die, NULL) != 0)
 			break;
 		if ((type != DW_UT_compile && type != DW_UT_skeleton) || !die.addr)
@@ -267,6 +284,7 @@ static struct hawk_error *attach_shared(struct hawk_dwarf *dwarf, bool *usable)
 	if (dwarf->shared_elf)
 		dwarf->shared = dwarf_begin_elf(dwarf->shared_elf->elf, DWARF_C_READ, NULL);
 	if (dwarf->shared) {
+		dwarf_new_oom_handler(dwarf->shared, hawk_enomem_end);
 		dwarf_setalt(dwarf->dwarf, dwarf->shared);
 		return NULL;
 	}
@@ -287,6 +305,8 @@ struct hawk_error *hawk_dwarf_create(const struct hawk_elf *elf, const struct ha
 	bool usable;
 
 	*ret = NULL;
+	if (!hawk_dwarf_has_room())
+		return &hawk_enomem;
 	Dwarf *handle = dwarf_begin_elf(elf->elf, DWARF_C_READ, NULL);
 	if (!handle) {
 		note_zstd(elf, search->findings);
@@ -298,6 +318,7 @@ struct hawk_error *hawk_dwarf_create(const struct hawk_elf *elf, const struct ha
 		dwarf_end(handle);
 		return &hawk_enomem;
 	}
+	dwarf_new_oom_handler(handle, hawk_enomem_end);
 	dwarf->dwarf = handle;
 	dwarf->elf = elf;
 	dwarf->layout = layout;

@@ -102,6 +102,13 @@ bool hawk_dwarf_add_ranges(const struct hawk_dwarf *dwarf, Dwarf_Die *die, uint3
 			   uint32_t id, struct hawk_ranges *ranges, uint64_t *lowest,
 			   size_t *budget);
 
+/**
+ * Returns true if there is memory for what libdw allocates without looking: the hash tables of
+ * abbreviations (lib/dynamicsizehash_concurrent.c up to elfutils 0.196 crashes or aborts). To be
+ * asked before libdw reads entries that it may not have seen, and again after own allocations.
+ */
+bool hawk_dwarf_has_room(void);
+
 /** Interned copy of `string`; NULL for NULL or out of memory. */
 const char *hawk_dwarf_intern(struct hawk_dwarf *dwarf, const char *string);
 

@@ -83,9 +83,14 @@ static const char *call_file(struct lookup *lookup, const struct hawk_dwarf_unit
 static void add_line(struct lookup *lookup, struct hawk_dwarf_unit *unit)
 {
 	struct hawk_frame *frame = &lookup->frames[0];
-	Dwarf_Line *line = dwarf_getsrc_die(&unit->skeleton, lookup->at);
+	Dwarf_Line *line;
 	int number = 0;
 
+	if (!hawk_dwarf_has_room()) {
+		hawk_enomem_swallow();
+		return;
+	}
+	line = dwarf_getsrc_die(&unit->skeleton, lookup->at);
 	if (!line)
 		return;
 	frame->file = file_name(lookup, dwarf_linesrc(line, NULL, NULL));

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # ctest: timeout=600
-"""Memory is refused at one place after the other: hawk-core says so, or answers as it would have, but
-never crashes, and never leaves something out without a word."""
+"""Memory is refused at one place after the other, then beyond one limit after the other, which libdw
+meets as well: hawk-core says so, or answers as it would have, but never crashes, and never leaves
+something out without a word."""
 
 import json
 import os
@@ -10,6 +11,7 @@ import resource
 
 from support import hawk, holder_world
 
+STEP, LIMITS = 277 << 10, 40  # bytes of address space
 # Each asks for some hundred places; of these, one in so many is tried.
 VERBS = ((["analyze", "--json"], 2), (["analyze", "--full"], 4), (["leaks", "--threads=2"], 3),
          (["retained", "--by=tree", "--threads=2"], 4), (["sites", "--threads=2"], 4))
@@ -86,6 +88,32 @@ def check_few_descriptors():
     print(f"{said} answers without files")
 
 
+def ask_below(limit, words):
+    return hawk.run([hawk.CORE, *words], timeout=60,
+                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+
+
+def enough(words):
+    """Bytes of address space that suffice, to the step."""
+    low, high = 0, 8 << 30
+    while high - low > STEP:
+        middle = (low + high) // 2
+        if ask_below(middle, words).returncode == hawk.EXIT_OK:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def check_limits(words):
+    whole = hawk.run([hawk.CORE, *words])
+    hawk.expect_equal(whole.returncode, hawk.EXIT_OK, f"{words}: {whole.stderr!r}")
+    most = enough(words)
+    print(f"{words}: {most >> 20} MiB suffice")
+    for limit in range(most - LIMITS * STEP, most, STEP):
+        check_answer(ask_below(limit, words), whole, words, f"{words} below {limit >> 10} KiB")
+
+
 random.seed(3)
 folder = hawk.temporary_folder()
 library = hawk.compile_program(os.path.join(folder, "short_memory.so"), ["short_memory.c"],
@@ -95,4 +123,6 @@ check_one_mapping()
 check_few_descriptors()
 for verb_asked, share in VERBS:
     check_verb(verb_asked, share)
+check_limits(["analyze", "--quiet", core])
+check_limits(["snapshot", "--quiet", "--force", "-o", os.path.join(folder, "short.hawk"), core])
 hawk.finish()

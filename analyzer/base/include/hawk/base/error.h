@@ -40,6 +40,15 @@ bool hawk_error_swallow(struct hawk_error *error);
 /** Returns true if this process has swallowed out-of-memory. */
 bool hawk_enomem_swallowed(void);
 
+/**
+ * Ends the process: for libraries of others that cannot go on without memory, and cannot say so.
+ * Calls what hawk_enomem_set_end() set, and aborts if that returns or is NULL.
+ */
+_Noreturn void hawk_enomem_end(void);
+
+/** Sets what ends the process then; it must not allocate. */
+void hawk_enomem_set_end(void (*end)(void));
+
 /** Creates an error owned by the caller. The message is one sentence without a full stop. */
 struct hawk_error *hawk_error_create(enum hawk_error_code code, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
