@@ -65,6 +65,7 @@ postgresql-15 file:/usr/lib/postgresql/15/bin/postgres
 libjemalloc-dev file:/usr/lib/x86_64-linux-gnu/libjemalloc_pic.a
 libpython3.11-testsuite file:/usr/lib/python3.11/test/test_list.py
 lua5.4 command:lua5.4
+musl-tools command:musl-gcc
 stress-ng command:stress-ng
 tcl8.6 command:tclsh8.6
 php8.2-cli command:php
