@@ -58,6 +58,7 @@ sqlite3 command:sqlite3
 graphviz command:dot
 chromium command:chromium
 redis-server command:redis-server
+mpv command:mpv
 redis-tools command:redis-benchmark
 nginx command:nginx
 nodejs command:node

@@ -55,8 +55,9 @@ static struct hawk_error *explain(struct hawk_session *session, unsigned heurist
 	struct hawk_error *err = hawk_session_readable(session);
 	size_t before = session->findings.count;
 
+	leaks->explained.ends = heuristics & HAWK_HEURISTIC_ENDPOINTER;
 	if (err) {
-		if (heuristics)
+		if (heuristics & ~(unsigned)HAWK_HEURISTIC_ENDPOINTER)
 			hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, false,
 					  "heuristics-unread",
 					  "the process ran on, so interior pointers could not be "
@@ -272,7 +273,7 @@ static const struct hawk_option options[] = {
 	{"heuristics", '\0', HAWK_OPTION_STRING, HAWK_AT(heuristics), "NAME,...",
 	 "interior pointers that count as start pointers: Valgrind's stdstring, length64, "
 	 "newarray and multipleinheritance (or valgrind, for these), lengthprefix, listnode, "
-	 "backpointer, all (default) or none"},
+	 "backpointer, prefix, all (default) or none; endpointer: one past the end is interior"},
 	{"exit-code", '\0', HAWK_OPTION_NUMBER, HAWK_AT(exit_code), "N",
 	 "exit with N instead of 1 when something is definitely lost"},
 	{"threads", '\0', HAWK_OPTION_COUNT, HAWK_AT(threads), "N", "use N processors"},

@@ -68,8 +68,7 @@ static uint32_t resolve(struct batch *batch, const struct hawk_block_index *inde
 	}
 	for (uint32_t i = 0; i < batch->count; i++) {
 		uint64_t value = batch->values[i];
-		uint32_t edge = hawk_block_index_resolve(
-			index, hawk_block_index_chunk(index, value), value);
+		uint32_t edge = hawk_block_index_edge(index, value);
 
 		batch->found[i] = edge_count;
 		edges[edge_count] = edge;

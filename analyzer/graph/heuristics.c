@@ -9,6 +9,7 @@
 #include "hawk/graph/heuristics.h"
 
 #include "hawk/target/words.h"
+#include "heuristics_prefix.h"
 #include "hawk/graph/graph.h"
 #include "hawk/graph/heuristics_explain.h"
 #include "hawk/base/parallel.h"
@@ -21,21 +22,70 @@ enum {
 };
 
 const char *const hawk_heuristic_names[HAWK_HEURISTIC_COUNT] = {
-	"stdstring",    "length64", "newarray",    "multipleinheritance",
-	"lengthprefix", "listnode", "backpointer",
+	"stdstring",   "length64",   "newarray", "multipleinheritance", "lengthprefix", "listnode",
+	"backpointer", "endpointer", "prefix",
 };
+
+struct finder;
+
+/** Decides about an interior pointer from block `source` to `block`, whose value is `value`: number
+ * `number` among edges, or among roots (`source` is HAWK_BLOCK_NOWHERE). */
+typedef struct hawk_error *judge_function(struct finder *finder, uint32_t number, uint32_t source,
+					  uint32_t block, uint64_t value);
 
 struct finder {
 	const struct hawk_graph *graph;
+	judge_function *judge;
+	struct hawk_prefixes *prefixes; /**< all threads'; NULL = not asked for */
+	bool keeps_ends;                /**< the graph does not know them yet */
 	struct hawk_explained explained;
 	struct hawk_explainer explainer;
 };
 
-static void add_explained(struct finder *finder, struct hawk_number_set *set, uint64_t number,
+static void add_explained(struct finder *finder, uint32_t number, uint32_t source,
 			  unsigned heuristic)
 {
-	finder->explained.counts[__builtin_ctz(heuristic)]++;
-	hawk_number_set_add(set, number);
+	struct hawk_explained *explained = &finder->explained;
+	bool root = source == HAWK_BLOCK_NOWHERE;
+
+	explained->counts[__builtin_ctz(heuristic)]++;
+	if (heuristic != HAWK_HEURISTIC_ENDPOINTER)
+		hawk_number_set_add(root ? &explained->roots : &explained->edges, number);
+	else if (finder->keeps_ends)
+		hawk_number_set_add(root ? &explained->end_roots : &explained->end_edges, number);
+}
+
+/* By what lies in the block, and at which end of it. */
+static struct hawk_error *judge_contents(struct finder *finder, uint32_t number, uint32_t source,
+					 uint32_t block, uint64_t value)
+{
+	const struct hawk_block_index *index = finder->explainer.index;
+	unsigned heuristic;
+	struct hawk_error *err =
+		hawk_explainer_explain(&finder->explainer, block, value, &heuristic);
+
+	if (err)
+		return err;
+	if (heuristic)
+		add_explained(finder, number, source, heuristic);
+	if (finder->prefixes && heuristic != HAWK_HEURISTIC_ENDPOINTER &&
+	    (source == HAWK_BLOCK_NOWHERE || !hawk_block_index_same(index, source, block)))
+		hawk_prefixes_note(finder->prefixes, block, value - hawk_block_start(index, block));
+	return NULL;
+}
+
+/* What that has not explained, by other pointers to blocks of the site. */
+static struct hawk_error *judge_prefix(struct finder *finder, uint32_t number, uint32_t source,
+				       uint32_t block, uint64_t value)
+{
+	bool known = source == HAWK_BLOCK_NOWHERE ? hawk_explained_root(&finder->explained, number)
+						  : hawk_explained_edge(&finder->explained, number);
+	uint64_t inside = value - hawk_block_start(finder->explainer.index, block);
+
+	if (!known && hawk_prefixes_has(finder->prefixes, block, inside) &&
+	    inside < hawk_block_size(finder->explainer.index, block))
+		add_explained(finder, number, source, HAWK_HEURISTIC_PREFIX);
+	return NULL;
 }
 
 static bool read_register(const struct finder *finder, const struct hawk_root *root, uint64_t *ret)
@@ -66,7 +116,6 @@ static struct hawk_error *find_in_roots(struct finder *finder)
 		const struct hawk_root *root = &finder->graph->roots.items[i];
 		struct hawk_error *err;
 		uint64_t value;
-		unsigned heuristic;
 
 		if (!(root->edge & HAWK_EDGE_INTERIOR))
 			continue;
@@ -74,42 +123,34 @@ static struct hawk_error *find_in_roots(struct finder *finder)
 			    ? !read_register(finder, root, &value)
 			    : !hawk_explainer_read_word(&finder->explainer, root->address, &value))
 			continue;
-		err = hawk_explainer_explain(&finder->explainer, root->edge >> 1, value,
-					     &heuristic);
+		err = finder->judge(finder, (uint32_t)i, HAWK_BLOCK_NOWHERE, root->edge >> 1,
+				    value);
 		if (err)
 			return err;
-		if (heuristic)
-			add_explained(finder, &finder->explained.roots, i, heuristic);
 	}
 	return NULL;
 }
 
-/* The words of `block` in order; `*edge` is its next edge. Words that are no edges (they belong to
+/* The words of `source` in order; `*edge` is its next edge. Words that are no edges (they belong to
  * blocks carved out of this one) are passed over. */
 static struct hawk_error *find_in_words(struct finder *finder, const struct hawk_word_range *range,
-					uint32_t *edge, uint32_t end)
+					uint32_t source, uint32_t *edge, uint32_t end)
 {
 	const uint32_t *edges = finder->graph->edges;
 
 	for (size_t i = 0; i < range->words && *edge < end; i++) {
 		struct hawk_error *err;
 		uint64_t value;
-		uint32_t block;
-		unsigned heuristic;
-		bool interior;
 
 		memcpy(&value, range->bytes + i * WORD, WORD);
-		block = hawk_block_index_find(finder->explainer.index, value, &interior);
-		if (block == HAWK_BLOCK_NOWHERE || edges[*edge] != (block << 1 | interior))
+		if (edges[*edge] != hawk_block_index_edge(finder->explainer.index, value))
 			continue;
 		++*edge;
-		if (!interior)
+		if (!(edges[*edge - 1] & HAWK_EDGE_INTERIOR))
 			continue;
-		err = hawk_explainer_explain(&finder->explainer, block, value, &heuristic);
+		err = finder->judge(finder, *edge - 1, source, edges[*edge - 1] >> 1, value);
 		if (err)
 			return err;
-		if (heuristic)
-			add_explained(finder, &finder->explained.edges, *edge - 1, heuristic);
 	}
 	return NULL;
 }
@@ -125,10 +166,22 @@ static struct hawk_error *find_in_block(struct finder *finder, struct hawk_words
 	struct hawk_error *err = NULL;
 
 	while (at < end && !err && hawk_words_next(words, at, end, &range)) {
-		err = find_in_words(finder, &range, &edge, edges_end);
+		err = find_in_words(finder, &range, block, &edge, edges_end);
 		at = range.start + range.words * WORD;
 	}
 	return !err && words->failed ? &hawk_enomem : err;
+}
+
+/* Whether a block must be read again: it has a pointer to one of a site with a prefix. */
+static bool leads_to_prefix(const struct finder *finder, uint32_t block)
+{
+	const struct hawk_graph *graph = finder->graph;
+
+	for (uint32_t i = graph->offsets[block]; i < graph->offsets[block + 1]; i++)
+		if (graph->edges[i] & HAWK_EDGE_INTERIOR &&
+		    hawk_prefixes_of(finder->prefixes, graph->edges[i] >> 1))
+			return true;
+	return false;
 }
 
 /* Of the blocks [first, end). */
@@ -146,7 +199,8 @@ static struct hawk_error *find_in_blocks(struct finder *finder, uint32_t first, 
 	     edge < edges_end && !err;
 	     edge = hawk_graph_next_interior(graph, graph->offsets[block + 1])) {
 		block = hawk_graph_source(graph, edge, block);
-		err = find_in_block(finder, &words, block);
+		if (finder->judge == judge_contents || leads_to_prefix(finder, block))
+			err = find_in_block(finder, &words, block);
 		hawk_progress_add(edge - before);
 		before = edge;
 	}
@@ -194,41 +248,72 @@ static struct hawk_error *begin(struct finder *finder)
 
 	if (!err)
 		err = hawk_number_set_init(&explained->roots, finder->graph->roots.count);
+	if (!err && finder->keeps_ends)
+		err = hawk_number_set_init(&explained->end_edges, finder->graph->edge_count);
+	if (!err && finder->keeps_ends)
+		err = hawk_number_set_init(&explained->end_roots, finder->graph->roots.count);
 	return err;
 }
 
-/* All that was found, into the first one's. */
-static struct hawk_error *join(struct finding *finding)
+/* The first error, if there is any; the others are destroyed. */
+static struct hawk_error *first_error(struct finding *finding)
 {
-	struct hawk_explained *explained = &finding->finders[0].explained;
 	struct hawk_error *err = finding->errors[0];
 
 	for (unsigned i = 1; i < finding->pieces; i++) {
-		const struct hawk_explained *more = &finding->finders[i].explained;
-
 		if (err)
 			hawk_error_destroy(finding->errors[i]);
 		else
 			err = finding->errors[i];
-		if (err)
-			continue;
-		hawk_number_set_add_all(&explained->edges, &more->edges);
-		for (unsigned j = 0; j < HAWK_HEURISTIC_COUNT; j++)
-			explained->counts[j] += more->counts[j];
 	}
 	return err;
 }
 
+/* All that was found, into the first one's. */
+static void join(struct finding *finding)
+{
+	struct hawk_explained *explained = &finding->finders[0].explained;
+
+	for (unsigned i = 1; i < finding->pieces; i++) {
+		const struct hawk_explained *more = &finding->finders[i].explained;
+
+		hawk_number_set_add_all(&explained->edges, &more->edges);
+		hawk_number_set_add_all(&explained->end_edges, &more->end_edges);
+		for (unsigned j = 0; j < HAWK_HEURISTIC_COUNT; j++)
+			explained->counts[j] += more->counts[j];
+	}
+}
+
+/* Goes through all interior pointers. */
+static struct hawk_error *run(struct finding *finding, judge_function *judge)
+{
+	struct hawk_progress progress;
+
+	for (unsigned i = 0; i < finding->pieces; i++)
+		finding->finders[i].judge = judge;
+	hawk_progress_begin(&progress, "reading interior pointers",
+			    finding->finders[0].graph->edge_count);
+	hawk_parallel_run(finding->pieces, find_in_piece, finding);
+	hawk_progress_end(&progress);
+	return first_error(finding);
+}
+
 static struct hawk_error *find(struct finding *finding)
 {
-	for (unsigned i = 0; i < finding->pieces; i++) {
-		struct hawk_error *err = begin(&finding->finders[i]);
+	struct hawk_prefixes *prefixes = finding->finders[0].prefixes;
+	struct hawk_error *err = NULL;
 
-		if (err)
-			return err;
-	}
-	hawk_parallel_run(finding->pieces, find_in_piece, finding);
-	return join(finding);
+	for (unsigned i = 0; i < finding->pieces && !err; i++)
+		err = begin(&finding->finders[i]);
+	if (!err)
+		err = run(finding, judge_contents);
+	if (!err && prefixes)
+		err = hawk_prefixes_choose(prefixes);
+	if (!err && prefixes && prefixes->any)
+		err = run(finding, judge_prefix);
+	if (!err)
+		join(finding);
+	return err;
 }
 
 struct hawk_error *hawk_heuristics_find(const struct hawk_graph *graph, unsigned heuristics,
@@ -236,17 +321,24 @@ struct hawk_error *hawk_heuristics_find(const struct hawk_graph *graph, unsigned
 					struct hawk_explained *ret)
 {
 	pthread_mutex_t oracle_lock = PTHREAD_MUTEX_INITIALIZER;
+	struct hawk_prefixes prefixes = {0};
 	struct finding finding = {0};
-	struct hawk_progress progress;
-	struct hawk_error *err;
+	struct hawk_error *err = NULL;
 
-	*ret = (struct hawk_explained){0};
+	*ret = (struct hawk_explained){.ends = heuristics & HAWK_HEURISTIC_ENDPOINTER};
 	if (!heuristics || !graph->count)
 		return NULL;
+	if (heuristics & HAWK_HEURISTIC_PREFIX)
+		err = hawk_prefixes_init(graph->heap, &prefixes);
+	if (err)
+		return err;
 	cut(&finding, graph, hawk_parallel_threads());
 	for (unsigned i = 0; i < finding.pieces; i++)
 		finding.finders[i] = (struct finder){
 			.graph = graph,
+			.prefixes = heuristics & HAWK_HEURISTIC_PREFIX ? &prefixes : NULL,
+			.keeps_ends = !graph->explained.end_edges.limit,
+			.explained = {.ends = ret->ends},
 			.explainer =
 				{
 					.near = {.target = graph->heap->target},
@@ -256,13 +348,12 @@ struct hawk_error *hawk_heuristics_find(const struct hawk_graph *graph, unsigned
 					.oracle_lock = &oracle_lock,
 				},
 		};
-	hawk_progress_begin(&progress, "reading interior pointers", graph->edge_count);
 	err = find(&finding);
-	hawk_progress_end(&progress);
 	for (unsigned i = err ? 0 : 1; i < finding.pieces; i++)
 		hawk_explained_deinit(&finding.finders[i].explained);
 	if (!err)
 		*ret = finding.finders[0].explained;
+	hawk_prefixes_deinit(&prefixes);
 	return err;
 }
 
@@ -270,5 +361,7 @@ void hawk_explained_deinit(struct hawk_explained *explained)
 {
 	hawk_number_set_deinit(&explained->edges);
 	hawk_number_set_deinit(&explained->roots);
+	hawk_number_set_deinit(&explained->end_edges);
+	hawk_number_set_deinit(&explained->end_roots);
 	*explained = (struct hawk_explained){0};
 }

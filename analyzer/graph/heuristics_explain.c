@@ -16,6 +16,7 @@ enum {
 	LOWEST_ADDRESS = 4096, /* nothing is mapped below */
 	LIST_FLAGS = 3, /* low bits of a list's pointers: Python's collector keeps flags there */
 	LIST_NODE_BYTES = 2 * WORD,
+	TYPES_MAX = 5, /* of an object, of its type, of that one's: a metaclass, `type` itself */
 };
 
 static void show_filter(const struct hawk_explainer *explainer, uint64_t at, void *bytes,
@@ -166,13 +167,37 @@ static bool is_list_node(struct hawk_explainer *explainer, uint64_t node)
 	       (back & mask) == node;
 }
 
+/* Behind the links of Python's collector lies an object that it does not track (an atomic tuple, a
+ * dictionary of texts): the links are empty but for flags, then come {references, type}, and types
+ * of types lead to `type`, which is its own. */
+static bool is_untracked(struct hawk_explainer *explainer, uint64_t object)
+{
+	uint64_t links[2], at = object, type;
+
+	if (object % LIST_NODE_BYTES ||
+	    !read_bytes(explainer, object - LIST_NODE_BYTES, links, sizeof(links)) || links[0] ||
+	    links[1] > LIST_FLAGS)
+		return false;
+	for (unsigned i = 0; i < TYPES_MAX; i++, at = type) {
+		if (!hawk_explainer_read_word(explainer, at + WORD, &type) || type % WORD ||
+		    type < LOWEST_ADDRESS)
+			return false;
+		if (type == at)
+			return i > 0;
+	}
+	return false;
+}
+
 static bool has_list_node(struct hawk_explainer *explainer, uint64_t start, uint64_t size,
 			  uint64_t pointer)
 {
 	uint64_t offset = pointer - start;
 
-	return (size - offset >= LIST_NODE_BYTES && is_list_node(explainer, pointer)) ||
-	       (offset >= LIST_NODE_BYTES && is_list_node(explainer, pointer - LIST_NODE_BYTES));
+	if (size - offset >= LIST_NODE_BYTES && is_list_node(explainer, pointer))
+		return true;
+	return offset >= LIST_NODE_BYTES &&
+	       (is_list_node(explainer, pointer - LIST_NODE_BYTES) ||
+		(size - offset >= LIST_NODE_BYTES && is_untracked(explainer, pointer)));
 }
 
 /* To the start, or to what is behind a length (SQLite's allocator). */
@@ -216,8 +241,12 @@ struct hawk_error *hawk_explainer_explain(struct hawk_explainer *explainer, uint
 	bool base;
 
 	*ret = 0;
-	if (pointer <= start || pointer - start >= size)
+	if (pointer <= start || pointer - start > size)
 		return NULL;
+	if (pointer - start == size) {
+		*ret = explainer->heuristics & HAWK_HEURISTIC_ENDPOINTER;
+		return NULL;
+	}
 	if ((explainer->heuristics & HAWK_HEURISTIC_STDSTRING) && pointer == start + 3 * WORD &&
 	    is_string(explainer, start, size))
 		*ret = HAWK_HEURISTIC_STDSTRING;

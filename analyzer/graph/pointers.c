@@ -41,7 +41,7 @@ static bool leads_to(const struct hawk_block_index *index, uint64_t value, uint3
 {
 	if (!(edge & HAWK_EDGE_INTERIOR))
 		return value == start;
-	return value - start < hawk_block_size(index, edge >> 1);
+	return value - start < hawk_block_size(index, edge >> 1) + index->apart;
 }
 
 /* The next word of the range from `*at` on that `edge` can be, and how far behind the block's start

@@ -24,9 +24,10 @@ enum {
 
 struct flood {
 	struct hawk_flood ways;                 /* first */
-	const struct hawk_explained *explained; /* edges that are followed all the same */
+	const struct hawk_explained *explained; /* interior edges that count as others */
 	uint8_t *kinds;
-	uint32_t mask; /* edges with one of these bits are not followed */
+	enum hawk_edges edges; /* which ones are followed */
+	bool ends;             /* those one past the end as well */
 	uint8_t from;
 	uint8_t to;
 };
@@ -48,6 +49,17 @@ static void offer(struct flood *flood, uint32_t target)
 	hawk_flood_offer(&flood->ways, target, 0, mark);
 }
 
+static bool follows(const struct flood *flood, uint32_t edge)
+{
+	const struct hawk_graph *graph = flood->ways.graph;
+
+	if (!(graph->edges[edge] & HAWK_EDGE_INTERIOR))
+		return true;
+	if (flood->edges == HAWK_EDGES_START_ONLY)
+		return hawk_explained_edge(flood->explained, edge);
+	return !hawk_graph_ignores_edge(graph, flood->ends, edge);
+}
+
 static void expand(struct hawk_flood *ways, uint32_t block)
 {
 	struct flood *flood = (struct flood *)ways;
@@ -55,7 +67,7 @@ static void expand(struct hawk_flood *ways, uint32_t block)
 	uint32_t end = ways->graph->offsets[block + 1];
 
 	for (uint32_t i = ways->graph->offsets[block]; i < end; i++)
-		if (!(edges[i] & flood->mask) || hawk_explained_edge(flood->explained, i))
+		if (follows(flood, i))
 			offer(flood, edges[i] >> 1);
 }
 
@@ -64,11 +76,11 @@ static void run_flood(struct flood *flood)
 	hawk_flood_run(&flood->ways, mark, expand);
 }
 
-static void begin_flood(struct flood *flood, uint8_t from, uint8_t to, uint32_t mask)
+static void begin_flood(struct flood *flood, uint8_t from, uint8_t to, enum hawk_edges edges)
 {
 	flood->from = from;
 	flood->to = to;
-	flood->mask = mask;
+	flood->edges = edges;
 }
 
 /** Goes through the interior edges of a graph in ascending order. */
@@ -90,14 +102,15 @@ static bool next_interior(struct interior_walk *walk)
 static void offer_interior(struct flood *flood, struct interior_walk *walk)
 {
 	walk->source = hawk_graph_source(walk->graph, walk->edge, walk->source);
-	if (flood->kinds[walk->source] == HAWK_REACH_REACHABLE)
+	if (!hawk_graph_ignores_edge(walk->graph, flood->ends, walk->edge) &&
+	    flood->kinds[walk->source] == HAWK_REACH_REACHABLE)
 		offer(flood, walk->graph->edges[walk->edge] >> 1);
 }
 
 /* Over start pointers. */
 static void mark_reachable(struct flood *flood, const struct hawk_roots *roots)
 {
-	begin_flood(flood, NOT_MET, HAWK_REACH_REACHABLE, HAWK_EDGE_INTERIOR);
+	begin_flood(flood, NOT_MET, HAWK_REACH_REACHABLE, HAWK_EDGES_START_ONLY);
 	for (size_t i = 0; i < roots->count; i++)
 		if (hawk_root_is_strong(&roots->items[i]))
 			offer(flood, roots->items[i].edge >> 1);
@@ -125,21 +138,22 @@ static void mark_possibly(struct flood *flood, const struct hawk_roots *roots)
 {
 	struct interior_walk walk = {.graph = flood->ways.graph};
 
-	begin_flood(flood, NOT_MET, HAWK_REACH_POSSIBLY, 0);
+	begin_flood(flood, NOT_MET, HAWK_REACH_POSSIBLY, HAWK_EDGES_ALL);
 	for (size_t i = 0; i < roots->count; i++)
-		if (!hawk_root_is_strong(&roots->items[i]))
+		if (!hawk_root_is_strong(&roots->items[i]) &&
+		    !hawk_graph_ignores_root(flood->ways.graph, flood->ends, i))
 			offer(flood, roots->items[i].edge >> 1);
 	while (next_interior(&walk))
 		offer_interior(flood, &walk);
 	run_flood(flood);
 }
 
-static void mark_lost(struct flood *flood, uint32_t mask, uint32_t *starts)
+static void mark_lost(struct flood *flood, enum hawk_edges edges, uint32_t *starts)
 {
 	uint32_t count = flood->ways.graph->count;
 	uint32_t start_count = 0;
 
-	begin_flood(flood, NOT_MET, MET, mask);
+	begin_flood(flood, NOT_MET, MET, edges);
 	for (uint32_t block = 0; block < count; block++) {
 		const uint8_t *next = memchr(flood->kinds + block, NOT_MET, count - block);
 
@@ -150,7 +164,7 @@ static void mark_lost(struct flood *flood, uint32_t mask, uint32_t *starts)
 		mark(&flood->ways, block, 0);
 		run_flood(flood);
 	}
-	begin_flood(flood, MET, HAWK_REACH_INDIRECTLY_LOST, mask);
+	begin_flood(flood, MET, HAWK_REACH_INDIRECTLY_LOST, edges);
 	while (start_count--) {
 		uint32_t block = starts[start_count];
 
@@ -221,6 +235,7 @@ static void make(const struct hawk_graph *graph, const struct hawk_explained *ex
 		.ways = {.graph = graph, .stack = stack},
 		.explained = &nothing_explained,
 		.kinds = reach->kinds,
+		.ends = reach->ends,
 	};
 	struct hawk_progress progress;
 
@@ -231,7 +246,6 @@ static void make(const struct hawk_graph *graph, const struct hawk_explained *ex
 	if (reach->edges == HAWK_EDGES_ALL) {
 		mark_explained(&flood, &graph->roots, explained);
 		mark_possibly(&flood, &graph->roots);
-		flood.explained = &nothing_explained;
 	}
 	mark_lost(&flood, reach->edges, starts);
 	hawk_progress_end(&progress);
@@ -246,6 +260,7 @@ struct hawk_error *hawk_reach_make(const struct hawk_graph *graph, enum hawk_edg
 	struct hawk_reach reach = {0};
 	struct hawk_error *err = make_kinds(graph->count, edges, &reach);
 
+	reach.ends = !explained || explained->ends;
 	if (!err)
 		err = hawk_area_create_sparse(&stack, bytes);
 	if (!err)

@@ -24,20 +24,42 @@ static struct hawk_error *add(struct hawk_roots *roots, struct hawk_root root)
 	return NULL;
 }
 
+/* Whether the header of a freed block lies at `address`: the allocator may hold it, in its lists of
+ * free memory or, from working on these, in registers. */
+static bool is_freed(const struct hawk_heap *heap, uint64_t address)
+{
+	struct hawk_block_header header;
+
+	return heap->table &&
+	       hawk_target_read_some(heap->target, address, &header, sizeof(header)) ==
+		       sizeof(header) &&
+	       hawk_header_is_dead(&hawk_table_header(heap->table)->key, header.word1, address);
+}
+
+/* What a word outside of blocks leads to, as in a graph. */
+static uint32_t edge_of(const struct hawk_heap *heap, uint64_t value)
+{
+	const struct hawk_block_index *index = &heap->index;
+	uint32_t edge = hawk_block_index_edge(index, value);
+	bool end = edge != HAWK_BLOCK_NOWHERE && edge & HAWK_ROOT_INTERIOR &&
+		   value % HAWK_HEADER_BYTES == 0 &&
+		   value - hawk_block_start(index, edge >> 1) == hawk_block_size(index, edge >> 1);
+
+	return end && is_freed(heap, value) ? HAWK_BLOCK_NOWHERE : edge;
+}
+
 /* What a register holds, if that is the address of a block. `number` is the root's address. */
 static struct hawk_error *add_register(uint64_t value, uint64_t number, uint32_t owner,
-				       const struct hawk_block_index *index,
-				       struct hawk_roots *roots)
+				       const struct hawk_heap *heap, struct hawk_roots *roots)
 {
-	bool interior;
-	uint32_t block = hawk_block_index_find(index, value, &interior);
+	uint32_t edge = edge_of(heap, value);
 
 	roots->scanned_bytes[HAWK_ROOT_REGISTER] += sizeof(value);
-	if (block == HAWK_BLOCK_NOWHERE)
+	if (edge == HAWK_BLOCK_NOWHERE)
 		return NULL;
 	return add(roots, (struct hawk_root){
 				  .address = number,
-				  .edge = block << 1 | interior,
+				  .edge = edge,
 				  .kind = HAWK_ROOT_REGISTER,
 				  .owner = owner & 0xfffffff,
 			  });
@@ -45,15 +67,14 @@ static struct hawk_error *add_register(uint64_t value, uint64_t number, uint32_t
 
 static struct hawk_error *add_general(const struct hawk_arch *arch,
 				      const struct hawk_thread *thread, uint32_t owner,
-				      const struct hawk_block_index *index,
-				      struct hawk_roots *roots)
+				      const struct hawk_heap *heap, struct hawk_roots *roots)
 {
 	for (unsigned number = 0; number < arch->register_count; number++) {
 		struct hawk_error *err;
 
 		if (arch->registers[number].use == HAWK_REGISTER_STATE)
 			continue;
-		err = add_register(thread->registers[number], number, owner, index, roots);
+		err = add_register(thread->registers[number], number, owner, heap, roots);
 		if (err)
 			return err;
 	}
@@ -63,8 +84,7 @@ static struct hawk_error *add_general(const struct hawk_arch *arch,
 /* The words of one run of vector registers. */
 static struct hawk_error *add_vectors(const struct hawk_arch_vectors *vectors,
 				      const struct hawk_thread *thread, uint32_t owner,
-				      const struct hawk_block_index *index,
-				      struct hawk_roots *roots)
+				      const struct hawk_heap *heap, struct hawk_roots *roots)
 {
 	uint32_t end = vectors->range.end < thread->vectors_bytes ? vectors->range.end
 								  : thread->vectors_bytes;
@@ -75,7 +95,7 @@ static struct hawk_error *add_vectors(const struct hawk_arch_vectors *vectors,
 		struct hawk_error *err;
 
 		memcpy(&value, thread->vectors + at, sizeof(value));
-		err = add_register(value, HAWK_ROOT_VECTORS + at, owner, index, roots);
+		err = add_register(value, HAWK_ROOT_VECTORS + at, owner, heap, roots);
 		if (err)
 			return err;
 	}
@@ -125,21 +145,22 @@ static struct owned_stack *find_owners(const struct hawk_table *table,
 
 /* The kernel uses the memory, whatever lies before it in its block. */
 static struct hawk_error *add_signal_stack(const struct owned_stack *stack,
-					   const struct hawk_block_index *index,
-					   struct hawk_roots *roots)
+					   const struct hawk_heap *heap, struct hawk_roots *roots)
 {
 	size_t before = roots->count;
 	struct hawk_error *err =
-		add_register(stack->start, HAWK_ROOT_SIGNAL_STACK, stack->owner, index, roots);
+		add_register(stack->start, HAWK_ROOT_SIGNAL_STACK, stack->owner, heap, roots);
+	bool interior;
 
-	if (roots->count > before)
+	/* Not so where a block ends. */
+	if (roots->count > before &&
+	    hawk_block_index_find(&heap->index, stack->start, &interior) != HAWK_BLOCK_NOWHERE)
 		roots->items[before].edge &= ~(uint32_t)HAWK_ROOT_INTERIOR;
 	return err;
 }
 
 static struct hawk_error *add_registers(const struct hawk_heap *heap, struct hawk_roots *roots)
 {
-	const struct hawk_block_index *index = &heap->index;
 	const struct hawk_arch *arch = hawk_target_arch(heap->target);
 	size_t count, stacks, next = 0;
 	const struct hawk_thread *threads = hawk_target_threads(heap->target, &count);
@@ -149,13 +170,12 @@ static struct hawk_error *add_registers(const struct hawk_heap *heap, struct haw
 	if (!owned)
 		return &hawk_enomem;
 	for (size_t i = 0; i < count; i++) {
-		struct hawk_error *err = add_general(arch, &threads[i], (uint32_t)i, index, roots);
+		struct hawk_error *err = add_general(arch, &threads[i], (uint32_t)i, heap, roots);
 
 		while (!err && next < stacks && owned[next].owner == i)
-			err = add_signal_stack(&owned[next++], index, roots);
+			err = add_signal_stack(&owned[next++], heap, roots);
 		for (size_t j = 0; !err && threads[i].vectors && j < HAWK_ARCH_VECTORS; j++)
-			err = add_vectors(&arch->vectors[j], &threads[i], (uint32_t)i, index,
-					  roots);
+			err = add_vectors(&arch->vectors[j], &threads[i], (uint32_t)i, heap, roots);
 		if (err)
 			return err;
 	}
@@ -164,42 +184,41 @@ static struct hawk_error *add_registers(const struct hawk_heap *heap, struct haw
 
 /* A thread points to its vector of thread-local storage behind the vector's first entry: that is
  * how it is held. */
-static uint32_t strengthen(const struct hawk_target *target, const struct hawk_block_index *index,
-			   const struct hawk_root_range *range, uint64_t address, uint32_t edge)
+static uint32_t strengthen(const struct hawk_heap *heap, const struct hawk_root_range *range,
+			   uint64_t address, uint32_t edge)
 {
 	uint64_t value;
 
 	if (!(edge & HAWK_ROOT_INTERIOR) || address != range->vector.address ||
-	    hawk_target_read_some(target, address, &value, sizeof(value)) != sizeof(value) ||
-	    value - hawk_block_start(index, edge >> 1) != range->vector.entry)
+	    hawk_target_read_some(heap->target, address, &value, sizeof(value)) != sizeof(value) ||
+	    value - hawk_block_start(&heap->index, edge >> 1) != range->vector.entry)
 		return edge;
 	return edge & ~(uint32_t)HAWK_ROOT_INTERIOR;
 }
 
 /* The word at `address`, which lies in `range`, if it leads to a block. */
-static struct hawk_error *add_word(const struct hawk_target *target,
-				   const struct hawk_block_index *index,
+static struct hawk_error *add_word(const struct hawk_heap *heap,
 				   const struct hawk_root_range *range, uint64_t address,
 				   uint64_t value, struct hawk_roots *roots)
 {
-	bool interior, other;
-	uint32_t block = hawk_block_index_find(index, value, &interior);
+	uint32_t edge = edge_of(heap, value);
+	bool other;
 
-	if (block == HAWK_BLOCK_NOWHERE)
+	if (edge == HAWK_BLOCK_NOWHERE)
 		return NULL;
 	/* The pointers of blocks belong to the graph. */
-	if (!range->in_block && hawk_block_index_find(index, address, &other) != HAWK_BLOCK_NOWHERE)
+	if (!range->in_block &&
+	    hawk_block_index_find(&heap->index, address, &other) != HAWK_BLOCK_NOWHERE)
 		return NULL;
-	return add(roots,
-		   (struct hawk_root){
-			   .address = address,
-			   .edge = strengthen(target, index, range, address, block << 1 | interior),
-			   .kind = range->kind & 0xf,
-			   .owner = range->owner & 0xfffffff,
-		   });
+	return add(roots, (struct hawk_root){
+				  .address = address,
+				  .edge = strengthen(heap, range, address, edge),
+				  .kind = range->kind & 0xf,
+				  .owner = range->owner & 0xfffffff,
+			  });
 }
 
-static struct hawk_error *scan_range(struct hawk_words *words, const struct hawk_block_index *index,
+static struct hawk_error *scan_range(struct hawk_words *words, const struct hawk_heap *heap,
 				     const struct hawk_root_range *range, struct hawk_roots *roots)
 {
 	uint64_t unreadable = words->unreadable_bytes;
@@ -213,8 +232,7 @@ static struct hawk_error *scan_range(struct hawk_words *words, const struct hawk
 			struct hawk_error *err;
 
 			memcpy(&value, word_range.bytes + offset, sizeof(value));
-			err = add_word(words->target, index, range, word_range.start + offset,
-				       value, roots);
+			err = add_word(heap, range, word_range.start + offset, value, roots);
 			if (err)
 				return err;
 			hawk_progress_pass(&reported, word_range.start + offset - range->start);
@@ -267,7 +285,7 @@ static struct hawk_error *scan_all(const struct hawk_heap *heap, struct hawk_roo
 	hawk_words_init(&words, heap->target);
 	for (size_t i = 0; !err && i < ranges.count; i++)
 		if (ranges.items[i].kind < HAWK_ROOT_KINDS)
-			err = scan_range(&words, &heap->index, &ranges.items[i], roots);
+			err = scan_range(&words, heap, &ranges.items[i], roots);
 	hawk_words_deinit(&words);
 	hawk_progress_end(&progress);
 	for (unsigned kind = 0; kind < HAWK_ROOT_KINDS; kind++)
@@ -372,5 +390,6 @@ uint64_t hawk_roots_inside(const struct hawk_heap *heap, const struct hawk_roots
 		    sizeof(value))
 		return UINT64_MAX;
 	value -= hawk_block_start(&heap->index, block);
-	return value < hawk_block_index_asked_bytes(&heap->index, block) ? value : UINT64_MAX;
+	/* One past the end is inside as well. */
+	return value <= hawk_block_index_asked_bytes(&heap->index, block) ? value : UINT64_MAX;
 }

@@ -140,6 +140,21 @@ static struct hawk_error *get_set(struct hawk_cursor *from, uint64_t limit,
 	return err;
 }
 
+/* Older snapshots end here: their graphs have no pointers one past the end. */
+static struct hawk_error *read_ends(struct hawk_cursor *from, struct hawk_graph *graph)
+{
+	struct hawk_explained *explained = &graph->explained;
+	struct hawk_error *err;
+
+	explained->ends = true;
+	if (!hawk_cursor_left(from))
+		return NULL;
+	get_numbers(from, explained->counts + HAWK_SNAPSHOT_HEURISTICS,
+		    HAWK_HEURISTIC_COUNT - HAWK_SNAPSHOT_HEURISTICS);
+	err = get_set(from, graph->edge_count, &explained->end_edges);
+	return err ? err : get_set(from, graph->roots.count, &explained->end_roots);
+}
+
 /* Makes room for what the record says there is, and reads all but the frames. */
 static struct hawk_error *read_sums(struct hawk_cursor *from, struct hawk_graph *graph)
 {
@@ -154,9 +169,11 @@ static struct hawk_error *read_sums(struct hawk_cursor *from, struct hawk_graph 
 	roots->threads_without_stack = hawk_column_get(from);
 	roots->undumped_bytes = hawk_column_get(from);
 	roots->stacks_incomplete = hawk_column_get(from);
-	get_numbers(from, graph->explained.counts, HAWK_HEURISTIC_COUNT);
+	get_numbers(from, graph->explained.counts, HAWK_SNAPSHOT_HEURISTICS);
 	err = get_set(from, graph->edge_count, &graph->explained.edges);
-	return err ? err : get_set(from, roots->count, &graph->explained.roots);
+	if (!err)
+		err = get_set(from, roots->count, &graph->explained.roots);
+	return err ? err : read_ends(from, graph);
 }
 
 static struct hawk_error *read_record(const struct hawk_snapshot *snapshot,

@@ -201,9 +201,13 @@ static struct hawk_error *save_record(const struct hawk_graph *graph,
 	hawk_column_put(&to, roots->threads_without_stack);
 	hawk_column_put(&to, roots->undumped_bytes);
 	hawk_column_put(&to, roots->stacks_incomplete);
-	put_numbers(&to, graph->explained.counts, HAWK_HEURISTIC_COUNT);
+	put_numbers(&to, graph->explained.counts, HAWK_SNAPSHOT_HEURISTICS);
 	put_set(&to, &graph->explained.edges);
 	put_set(&to, &graph->explained.roots);
+	put_numbers(&to, graph->explained.counts + HAWK_SNAPSHOT_HEURISTICS,
+		    HAWK_HEURISTIC_COUNT - HAWK_SNAPSHOT_HEURISTICS);
+	put_set(&to, &graph->explained.end_edges);
+	put_set(&to, &graph->explained.end_roots);
 	piece.column = to;
 	return hawk_snapshot_put(writer, HAWK_SNAPSHOT_GRAPH, &piece);
 }

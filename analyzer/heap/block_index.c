@@ -256,6 +256,15 @@ uint32_t hawk_block_index_large_at(const struct hawk_block_index *index, uint64_
 	return large->number;
 }
 
+uint32_t hawk_block_index_ended_at(const struct hawk_block_index *index, uint64_t address)
+{
+	bool interior;
+	uint32_t block = index->apart ? hawk_block_index_find(index, address - 1, &interior)
+				      : HAWK_BLOCK_NOWHERE;
+
+	return block == HAWK_BLOCK_NOWHERE ? block : block << 1 | 1;
+}
+
 uint32_t hawk_block_index_first(const struct hawk_block_index *index, uint64_t address)
 {
 	uint32_t low = 0;

@@ -301,6 +301,14 @@ static bool needs_small_granules(const struct hawk_heap *heap)
 	return false;
 }
 
+static bool are_blocks_apart(const struct hawk_heap *heap)
+{
+	for (unsigned i = 0; i < heap->found_count; i++)
+		if (!heap->found[i].blocks_apart)
+			return false;
+	return true;
+}
+
 static void report_clipped(const struct hawk_heap_sums *sums, struct hawk_findings *findings)
 {
 	if (sums->clipped)
@@ -318,6 +326,7 @@ static struct hawk_error *find_blocks(struct hawk_findings *findings, struct tal
 
 	if (!err)
 		err = hawk_block_index_init(&heap->index, bytes);
+	heap->index.apart = are_blocks_apart(heap);
 	if (!err && needs_small_granules(heap))
 		hawk_block_index_use_small_granules(&heap->index);
 	if (!err && heap->knows & HAWK_HEAP_HEADERS && !headers_stay(heap))

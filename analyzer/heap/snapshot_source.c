@@ -262,6 +262,7 @@ static struct hawk_error *find(const struct hawk_heap_search *search, struct haw
 	ret->origins = record->origins;
 	ret->origin_count = record->origin_count;
 	ret->small_granules = record->small_granules;
+	ret->blocks_apart = true; /* its graph knows which pointers are ends */
 	ret->undumped_known = record->undumped_known;
 	ret->spans = record->spans;
 	*search->damages = record->damages;

@@ -82,7 +82,7 @@ static bool is_tracers(const struct hawk_redactor *redactor, uint64_t address)
 	return span && span->kind == HAWK_SPAN_METADATA;
 }
 
-bool hawk_redactor_is_pointer(struct hawk_redactor *redactor, uint64_t word)
+static bool is_mapped(struct hawk_redactor *redactor, uint64_t word)
 {
 	const uint64_t page = word / HAWK_REDACT_PAGE_BYTES;
 	uint64_t *known = &redactor->pages[page % HAWK_REDACT_PAGES];
@@ -99,6 +99,13 @@ bool hawk_redactor_is_pointer(struct hawk_redactor *redactor, uint64_t word)
 	    mapping->end - page * HAWK_REDACT_PAGE_BYTES >= HAWK_REDACT_PAGE_BYTES)
 		*known = page << 1 | ret;
 	return ret;
+}
+
+bool hawk_redactor_is_pointer(struct hawk_redactor *redactor, uint64_t word)
+{
+	/* One past the end of a block may be one past that of a mapping. */
+	return is_mapped(redactor, word) ||
+	       (word && word % HAWK_REDACT_PAGE_BYTES == 0 && is_mapped(redactor, word - 1));
 }
 
 /** The memory that is decided about. */
@@ -229,6 +236,17 @@ static void look_back(struct piece *piece)
 		piece->array_bytes = hawk_header_size(words[0]);
 }
 
+/* Ones in place of what was redacted: pointers in between stay. */
+static void fill_bytes(const struct piece *piece, uint64_t start, uint64_t end)
+{
+	for (uint64_t at = start; at < end; at++) {
+		uint64_t place = at & -(uint64_t)WORD;
+
+		if (!keeps_word(piece, place, word_at(piece, place)))
+			piece->to[at - piece->address] = 0xff;
+	}
+}
+
 /* Writes [start, end), as far as it is in the piece: the original's bytes, or ones. */
 static void put_bytes(const struct piece *piece, uint64_t start, uint64_t end, bool fill)
 {
@@ -241,7 +259,7 @@ static void put_bytes(const struct piece *piece, uint64_t start, uint64_t end, b
 	if (start >= end)
 		return;
 	if (fill)
-		memset(piece->to + (start - piece->address), 0xff, end - start);
+		fill_bytes(piece, start, end);
 	else
 		memcpy(piece->to + (start - piece->address), piece->from + (start - piece->address),
 		       end - start);

@@ -72,6 +72,20 @@ static void put_sums(const struct hawk_leaks_report *report, const struct hawk_s
 			"known, by suppressions");
 }
 
+static void put_heuristic(struct hawk_text *text, unsigned number, uint64_t pointers)
+{
+	const char *name = hawk_heuristic_names[number];
+	struct hawk_quantity count = hawk_quantity_count(pointers);
+
+	if (1u << number == HAWK_HEURISTIC_ENDPOINTER)
+		hawk_text_printf(
+			text, " %s pointer%s past the end of a block count%s as interior (%s).",
+			count.text, pointers == 1 ? "" : "s", pointers == 1 ? "s" : "", name);
+	else
+		hawk_text_printf(text, " %s interior pointer%s explained by %s.", count.text,
+				 pointers == 1 ? " is" : "s are", name);
+}
+
 /* What a verdict rests on: where pointers were looked for, and which of them heuristics explain. */
 static void put_roots(const struct hawk_leaks_report *report, const struct hawk_screen *screen)
 {
@@ -92,10 +106,7 @@ static void put_roots(const struct hawk_leaks_report *report, const struct hawk_
 			 hawk_quantity_bytes(roots->scanned_bytes[HAWK_ROOT_OTHER]).text);
 	for (unsigned i = 0; i < HAWK_HEURISTIC_COUNT; i++)
 		if (report->leaks->heuristics[i])
-			hawk_text_printf(&text, " %s interior pointer%s explained by %s.",
-					 hawk_quantity_count(report->leaks->heuristics[i]).text,
-					 report->leaks->heuristics[i] == 1 ? " is" : "s are",
-					 hawk_heuristic_names[i]);
+			put_heuristic(&text, i, report->leaks->heuristics[i]);
 	hawk_output_puts(screen->output, "\n");
 	hawk_screen_paragraph(screen, hawk_text_string(&text), 2, 2);
 }

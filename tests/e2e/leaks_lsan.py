@@ -15,8 +15,8 @@ from support import hawk, leaks
 RINGS = {"site_ring", "site_double", "site_ring_with_tail", "site_partners", "site_lost_list",
          "site_lost_map"}
 
-# Its malloc(0) is of one byte, and memory that the program maps itself is no root there.
-EXPLAINED = {"site_lost_empty": (1, 1), "site_mapped": (1, 160)}
+# Its malloc(0) is of one byte; memory that the program maps itself is no root there, and a pointer one past the end is none.
+EXPLAINED = {"site_lost_empty": (1, 1), "site_mapped": (1, 160), "site_past_end": (1, 64)}
 
 
 SYMBOLIZER = shutil.which("llvm-symbolizer") or hawk.need("addr2line")

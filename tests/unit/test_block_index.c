@@ -47,7 +47,13 @@ static void expect_at(const struct hawk_block_index *index, const struct hawk_bl
 	uint32_t edge = want(blocks, index->count, address);
 	bool interior;
 	uint32_t block = hawk_block_index_find(index, address, &interior);
+	bool end = edge != HAWK_BLOCK_NOWHERE && edge & 1 &&
+		   address == blocks[edge >> 1].start + blocks[edge >> 1].size;
 
+	assert_int_equal(hawk_block_index_edge(index, address),
+			 end && !index->apart ? HAWK_BLOCK_NOWHERE : edge);
+	if (end)
+		edge = HAWK_BLOCK_NOWHERE;
 	if (edge == HAWK_BLOCK_NOWHERE) {
 		assert_int_equal(block, HAWK_BLOCK_NOWHERE);
 		return;
@@ -64,6 +70,7 @@ static void expect_everywhere(const struct hawk_block *blocks, uint32_t count, u
 	uint64_t span = blocks[count - 1].start + blocks[count - 1].size - first + 1;
 
 	make(&index, blocks, count);
+	index.apart = synthetic_random(seed) % 2;
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t end = blocks[i].start + blocks[i].size;
 

@@ -133,6 +133,22 @@ TEST(pointers_stay_and_numbers_and_text_go)
 	end(&world);
 }
 
+TEST(a_pointer_one_past_the_last_block_of_a_mapping_stays)
+{
+	struct world world;
+	uint64_t last = SYNTHETIC_HEAP + HEAP_BYTES - 64;
+
+	begin(&world);
+	add_block(&world, BLOCK, 64, 0);
+	add_block(&world, last, 64, 0);
+	*word(&world, BLOCK) = last + 64;
+	*word(&world, BLOCK + 8) = last + 72;
+	redact(&world);
+	assert_int_equal(left(&world, BLOCK), last + 64);
+	assert_int_equal(left(&world, BLOCK + 8), 0);
+	end(&world);
+}
+
 TEST(headers_of_live_and_of_freed_blocks_stay)
 {
 	struct world world;
@@ -180,6 +196,29 @@ TEST(zeros_do_not_explain_what_nothing_explained)
 	*word(&world, BLOCK) = OTHER + 8;
 	redact(&world);
 	assert_int_equal(left(&world, OTHER), UINT64_MAX);
+	end(&world);
+}
+
+/* As zeros the links before what looks like an object of Python would be empty. */
+TEST(a_pointer_among_bytes_that_become_ones_stays)
+{
+	const uint64_t type = OTHER + 256;
+	struct world world;
+
+	begin(&world);
+	add_block(&world, BLOCK, 64, 0);
+	add_block(&world, OTHER, 64, 0);
+	add_block(&world, type, 64, 0);
+	*word(&world, BLOCK) = OTHER + 32;
+	*word(&world, OTHER) = BLOCK;
+	*word(&world, OTHER + 16) = NUMBER;
+	*word(&world, OTHER + 24) = NUMBER;
+	*word(&world, OTHER + 40) = type;
+	*word(&world, type + 8) = type;
+	redact(&world);
+	assert_int_equal(left(&world, OTHER), BLOCK);
+	assert_int_equal(left(&world, OTHER + 16), UINT64_MAX);
+	assert_int_equal(left(&world, OTHER + 40), type);
 	end(&world);
 }
 

@@ -44,7 +44,8 @@ static uint64_t count_pointers(const struct hawk_schema_group *group)
 			values += word->values[k].count;
 		assert_int_equal(classes, word->count);
 		assert_int_equal(values, word->count);
-		pointers += word->by_class[HAWK_WORD_BLOCK] + word->by_class[HAWK_WORD_INTERIOR];
+		pointers += word->by_class[HAWK_WORD_BLOCK] + word->by_class[HAWK_WORD_INTERIOR] +
+			    word->by_class[HAWK_WORD_END];
 	}
 	return pointers;
 }

@@ -79,6 +79,7 @@ static struct hawk_error *find(const struct hawk_heap_search *search, struct haw
 	ret->state = list;
 	ret->knows = HAWK_HEAP_CONTENTS | HAWK_HEAP_BLOCKS | HAWK_HEAP_ACCOUNTING;
 	ret->small_granules = file->small_granules;
+	ret->blocks_apart = !file->small_granules; /* made of a heap with headers */
 	ret->class_count = list ? list->class_count : 0;
 	for (size_t i = 0; !err && i < file->span_count; i++)
 		err = hawk_heap_spans_add(&ret->spans, file->spans[i]);

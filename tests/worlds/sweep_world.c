@@ -122,6 +122,7 @@ void sweep_world_index(struct hawk_heap *heap, const struct hawk_sweep_plan *pla
 	heap->class_first = UINT32_MAX;
 	check(hawk_block_index_init(&heap->index, hawk_target_present_bytes(heap->target)));
 	sweep_index(heap->target, plan, 1, &heap->index, &result);
+	heap->index.apart = true;
 	check(hawk_heap_add_heaps(heap));
 }
 

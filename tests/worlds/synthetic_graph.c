@@ -185,16 +185,27 @@ uint32_t graph_oracle_edge(const struct hawk_block *blocks, uint32_t count, uint
 	for (uint32_t i = 0; i < count; i++) {
 		if (address == blocks[i].start)
 			return 2 * i;
-		if (address > blocks[i].start && address < blocks[i].start + blocks[i].size)
+		/* One past the end as well: a header lies there. */
+		if (address > blocks[i].start && address <= blocks[i].start + blocks[i].size)
 			return 2 * i + 1;
 	}
 	return HAWK_BLOCK_NOWHERE;
 }
 
+uint32_t graph_oracle_pointer(const struct graph_world *world, uint64_t value)
+{
+	uint32_t edge = graph_oracle_edge(world->blocks, world->count, value);
+
+	if (world->ignores_ends && edge != HAWK_BLOCK_NOWHERE && edge & 1 &&
+	    value == world->blocks[edge >> 1].start + world->blocks[edge >> 1].size)
+		return HAWK_BLOCK_NOWHERE;
+	return edge;
+}
+
 static void add_edge(const struct graph_world *world, uint64_t value, uint64_t *all,
 		     uint64_t *start)
 {
-	uint32_t edge = graph_oracle_edge(world->blocks, world->count, value);
+	uint32_t edge = graph_oracle_pointer(world, value);
 
 	if (edge == HAWK_BLOCK_NOWHERE)
 		return;

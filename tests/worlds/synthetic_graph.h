@@ -32,6 +32,7 @@ struct graph_world {
 	uint64_t stack[GRAPH_STACK_BYTES / 8]; /**< at GRAPH_STACK */
 	uint64_t registers[HAWK_REGISTER_COUNT];
 	uint64_t stack_top;    /**< as hawk_target_stack_top() */
+	bool ignores_ends;     /**< to oracles pointers one past the end are none */
 	uint8_t vectors[1024]; /**< the thread's XSAVE area */
 
 	uint8_t *core_bytes;
@@ -79,8 +80,12 @@ struct graph_oracle {
 };
 void graph_oracle_make(const struct graph_world *world, struct graph_oracle *ret);
 
-/** Edge of the block that contains `address`, by trying all; HAWK_BLOCK_NOWHERE if none does. */
+/** Edge of the block that contains `address`, or ends there, by trying all; HAWK_BLOCK_NOWHERE if
+ * none does. */
 uint32_t graph_oracle_edge(const struct hawk_block *blocks, uint32_t count, uint64_t address);
+
+/** The same of a world that may ignore ends. */
+uint32_t graph_oracle_pointer(const struct graph_world *world, uint64_t value);
 
 /** A graph without memory: blocks of 16 bytes, roots and edges as told. */
 struct graph_shape {

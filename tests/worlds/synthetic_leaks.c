@@ -34,6 +34,20 @@ static uint64_t add_list(struct graph_world *world, uint32_t block, uint32_t oth
 	return behind ? 32 : 16;
 }
 
+/* An object of Python behind empty links, or ones that are not empty. Its type is `other`, which is
+ * its own, or of the same type as the object. Returns where the object begins. */
+static uint64_t add_untracked(struct graph_world *world, uint32_t block, uint32_t other,
+			      uint64_t random)
+{
+	if (world->blocks[other].size < 16)
+		return 8;
+	graph_world_write(world, block, 0, random % 8 == 0);
+	graph_world_write(world, block, 8, random / 8 % 5);
+	graph_world_point(world, block, 24, other, 0);
+	graph_world_point(world, other, 8, random / 64 % 8 ? other : block, 0);
+	return 16;
+}
+
 void leaks_world_add_patterns(struct graph_world *world, uint64_t *seed)
 {
 	for (uint32_t i = 0; i < world->count; i++) {
@@ -43,7 +57,7 @@ void leaks_world_add_patterns(struct graph_world *world, uint64_t *seed)
 
 		if (size < 32)
 			continue;
-		switch (synthetic_random(seed) % 7) {
+		switch (synthetic_random(seed) % 8) {
 		case 0:
 			graph_world_write(world, i, 0, synthetic_random(seed) % size);
 			graph_world_write(world, i, 8, size - 25);
@@ -67,6 +81,11 @@ void leaks_world_add_patterns(struct graph_world *world, uint64_t *seed)
 			graph_world_point(world, i, 24, i, synthetic_random(seed) % 2 * 8);
 			graph_world_write(world, i, 0, size - 8);
 			inside = 24;
+			break;
+		case 6:
+			inside = add_untracked(world, i,
+					       (uint32_t)(synthetic_random(seed) % world->count),
+					       synthetic_random(seed));
 			break;
 		default:
 			continue;
@@ -144,6 +163,22 @@ static bool is_in_list(const struct graph_world *world, uint64_t node)
 	       word_at(world, next + 8) / 4 * 4 == node && word_at(world, before) / 4 * 4 == node;
 }
 
+static bool is_untracked(const struct graph_world *world, uint64_t object)
+{
+	uint64_t types[6] = {object};
+
+	if (object % 16 || word_at(world, object - 16) || word_at(world, object - 8) > 3)
+		return false;
+	for (unsigned i = 0; i < 5; i++) {
+		types[i + 1] = word_at(world, types[i] + 8);
+		if (types[i + 1] % 8 || !types[i + 1])
+			return false;
+		if (types[i + 1] == types[i])
+			return i > 0;
+	}
+	return false;
+}
+
 /* Lists, and words that lead to the start. */
 static bool leads_back(const struct graph_world *world, uint32_t block, uint64_t inside,
 		       unsigned heuristics)
@@ -156,7 +191,8 @@ static bool leads_back(const struct graph_world *world, uint32_t block, uint64_t
 		return true;
 	return heuristics & HAWK_HEURISTIC_LISTNODE &&
 	       ((inside + 16 <= size && is_in_list(world, start + inside)) ||
-		(inside >= 16 && is_in_list(world, start + inside - 16)));
+		(inside >= 16 && is_in_list(world, start + inside - 16)) ||
+		(inside >= 16 && inside + 16 <= size && is_untracked(world, start + inside)));
 }
 
 /* What the rules of Valgrind's manual say of a pointer `inside` bytes into `block`. */
@@ -203,12 +239,12 @@ static uint64_t closure(const uint64_t *next, uint32_t count, uint64_t set)
 	return set;
 }
 
-void leaks_oracle_make(const struct graph_world *world, unsigned heuristics,
-		       struct leaks_oracle *ret)
+void leaks_oracle_make(struct graph_world *world, unsigned heuristics, struct leaks_oracle *ret)
 {
 	unsigned live = (GRAPH_STACK_BYTES / 2 - 128) / 8;
 	uint64_t reachable;
 
+	world->ignores_ends = !(heuristics & HAWK_HEURISTIC_ENDPOINTER);
 	graph_oracle_make(world, &ret->plain);
 	memcpy(ret->strong, ret->plain.start, sizeof(ret->strong));
 	ret->strong_roots = ret->plain.start_roots;

@@ -22,8 +22,7 @@ struct leaks_oracle {
 	uint8_t kinds[GRAPH_BLOCKS_MAX];
 };
 
-/** `heuristics`: those that explain. */
-void leaks_oracle_make(const struct graph_world *world, unsigned heuristics,
-		       struct leaks_oracle *ret);
+/** `heuristics`: those that explain. From here on the world ignores ends, or does not. */
+void leaks_oracle_make(struct graph_world *world, unsigned heuristics, struct leaks_oracle *ret);
 
 #endif

@@ -30,6 +30,7 @@ struct sum {
 struct rows {
 	const struct hawk_graph *graph;
 	const uint8_t *kinds;
+	bool ends;               /**< as in struct hawk_reach */
 	const uint64_t *counted; /**< a bit for each leader that counts; NULL = all */
 	bool counts_leaders;     /**< among the blocks that they lost */
 	uint32_t width;          /**< sites, the last one: none */
@@ -98,7 +99,8 @@ static void flood(const struct rows *rows, uint32_t leader)
 			uint64_t bit = UINT64_C(1) << target % 64;
 
 			if (rows->kinds[target] != HAWK_REACH_INDIRECTLY_LOST ||
-			    rows->met[target / 64] & bit)
+			    rows->met[target / 64] & bit ||
+			    hawk_graph_ignores_edge(edges, rows->ends, i))
 				continue;
 			rows->met[target / 64] |= bit;
 			stack[depth++] = target;
@@ -139,6 +141,7 @@ static struct hawk_error *make_rows(const struct hawk_graph *graph, const struct
 		return err;
 	rows->graph = graph;
 	rows->kinds = reach->kinds;
+	rows->ends = reach->ends;
 	rows->width = (uint32_t)graph->heap->site_count + 1;
 	rows->row_of = malloc(rows->width);
 	rows->sums = calloc(count * rows->width + 1, sizeof(*rows->sums));

@@ -274,7 +274,8 @@ static void add_roots(struct tally *tally)
 		const struct hawk_root *root = &roots->items[i];
 		struct hawk_leak_record *record;
 
-		if (!hawk_block_is_chosen(tally->recorded, root->edge >> 1))
+		if (!hawk_block_is_chosen(tally->recorded, root->edge >> 1) ||
+		    hawk_graph_ignores_root(tally->graph, tally->leaks->reach->ends, i))
 			continue;
 		record = record_of(tally, root->edge >> 1);
 		add_pointer(tally, record, root->edge, root->kind,
@@ -295,6 +296,7 @@ static void add_edges(struct tally *tally, uint32_t source, uint32_t whole)
 		uint32_t number;
 
 		if (!hawk_block_is_chosen(tally->recorded, edge >> 1) ||
+		    hawk_graph_ignores_edge(tally->graph, leaks->reach->ends, i) ||
 		    hawk_block_index_same(&tally->graph->heap->index, edge >> 1, whole))
 			continue;
 		number = tally->record_of[slot_of(tally, edge >> 1)];

@@ -84,6 +84,7 @@ static struct hawk_error *use_table(const struct hawk_table *table, struct hawk_
 	found->state = state;
 	found->class_count = header->trace_count;
 	found->knows = HAWK_HEAP_STACKS | HAWK_HEAP_COUNTERS;
+	found->blocks_apart = true;
 	if (!hawk_target_process(found->target)->table_file)
 		found->knows |= HAWK_HEAP_AGES | HAWK_HEAP_CONTENTS | HAWK_HEAP_EXACT |
 				HAWK_HEAP_BLOCKS | HAWK_HEAP_ACCOUNTING | HAWK_HEAP_HEADERS;

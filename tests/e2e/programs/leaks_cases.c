@@ -19,6 +19,7 @@ static struct node *g_list;
 static void *g_middle;
 static void *g_middle_parent;
 static void *g_past_end;
+static void *g_wrapped[8];
 static void *g_length64;
 static void *g_stdstring;
 static void *g_newarray;
@@ -161,6 +162,12 @@ SITE static char **site_middle_parent(void)
 SITE static char *site_past_end(void)
 {
 	return malloc(64);
+}
+
+/* As by a library that keeps a header of its own in front of each block. */
+SITE static char *site_wrapped(void)
+{
+	return (char *)malloc(200) + 48;
 }
 
 SITE static uint64_t *site_length64(void)
@@ -322,6 +329,8 @@ SITE static void keep(void)
 		g_list = site_kept_list(g_list);
 	g_middle = site_middle() + 16;
 	g_middle_parent = (char *)site_middle_parent() + 24;
+	for (int i = 0; i < 8; i++)
+		g_wrapped[i] = site_wrapped();
 	g_length64 = site_length64() + 1;
 	g_stdstring = site_stdstring() + 3;
 	g_newarray = site_newarray() + 1;

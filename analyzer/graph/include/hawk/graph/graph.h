@@ -60,6 +60,19 @@ struct hawk_error *hawk_graph_save(const struct hawk_graph *graph,
 /** Accepts a graph of zeros. */
 void hawk_graph_deinit(struct hawk_graph *graph);
 
+/** Returns true if the edge leads one past the end of a block and such pointers do not count:
+ * `ends` is false, see struct hawk_explained. */
+static inline bool hawk_graph_ignores_edge(const struct hawk_graph *graph, bool ends, uint32_t edge)
+{
+	return !ends && hawk_number_set_has(&graph->explained.end_edges, edge);
+}
+
+/** The same for the root with this index. */
+static inline bool hawk_graph_ignores_root(const struct hawk_graph *graph, bool ends, size_t root)
+{
+	return !ends && hawk_number_set_has(&graph->explained.end_roots, root);
+}
+
 /** The first interior edge from `edge` on, of all blocks; `edge_count` = there is none. Few edges
  * are interior in most programs: the others are passed over at the speed of memory. */
 uint32_t hawk_graph_next_interior(const struct hawk_graph *graph, uint32_t edge);

@@ -2,8 +2,9 @@
 /**
  * @file
  * Interior pointers that are as good as start pointers, because that is how C++ and some libraries
- * hold a block: Valgrind's heuristics, by its names and rules (--leak-check-heuristics), and three
- * more for what programs in C do.
+ * hold a block: Valgrind's heuristics, by its names and rules (--leak-check-heuristics), and four
+ * more for what programs in C do. And pointers one past the end, which are interior pointers only
+ * if that is asked for.
  *
  * One pass over the interior pointers of a graph and of its roots; the graph itself stays as it is.
  * Reads the contents of blocks: of a living process before it is let go.
@@ -37,9 +38,16 @@ enum hawk_heuristic {
 	/** To a word that leads to the block's start: SQLite's page cache. Not one of Valgrind's.
 	 */
 	HAWK_HEURISTIC_BACKPOINTER = 1u << 6,
-	HAWK_HEURISTICS_ALL = (1u << 7) - 1,
+	/** One past the end: an interior pointer like others, and no pointer without this
+	 * heuristic. Not one of Valgrind's. */
+	HAWK_HEURISTIC_ENDPOINTER = 1u << 7,
+	/** To the offset at which nearly all blocks of the site are pointed to: behind a header
+	 * that a wrapper of malloc() puts there (graph/heuristics_prefix.h). Not one of Valgrind's.
+	 */
+	HAWK_HEURISTIC_PREFIX = 1u << 8,
+	HAWK_HEURISTICS_ALL = (1u << 9) - 1,
 	HAWK_HEURISTICS_VALGRIND = (1u << 4) - 1,
-	HAWK_HEURISTIC_COUNT = 7,
+	HAWK_HEURISTIC_COUNT = 9,
 };
 
 /** "stdstring" ... by number of the bit. */
@@ -54,15 +62,21 @@ struct hawk_vtable_oracle {
 	void *context;
 };
 
-/** Which pointers are explained. Zeros: none. */
+/** Which pointers are explained. Zeros: none, and those one past the end are no pointers. */
 struct hawk_explained {
-	struct hawk_number_set edges;          /**< of the graph */
-	struct hawk_number_set roots;          /**< by index */
+	struct hawk_number_set edges; /**< of the graph */
+	struct hawk_number_set roots; /**< by index */
+	bool ends;                    /**< pointers one past the end count as interior ones */
+	/** Which ones these are. In `explained` of a graph only, which knows them for all others.
+	 */
+	struct hawk_number_set end_edges;
+	struct hawk_number_set end_roots;
 	uint64_t counts[HAWK_HEURISTIC_COUNT]; /**< pointers, roots included */
 };
 
-/** `heuristics` are bits of enum hawk_heuristic; `graph` has its edges and roots. One thread at a
- * time asks the oracle. `ret` is to be deinitialized after success only. */
+/** `heuristics` are bits of enum hawk_heuristic; `graph` has its edges and roots. Fills `end_edges`
+ * and `end_roots` if `graph->explained` is still of zeros. One thread at a time asks the oracle.
+ * `ret` is to be deinitialized after success only. */
 struct hawk_error *hawk_heuristics_find(const struct hawk_graph *graph, unsigned heuristics,
 					const struct hawk_vtable_oracle *oracle,
 					struct hawk_explained *ret);

@@ -100,6 +100,9 @@ struct hawk_block_index {
 	size_t large_count;
 	size_t large_capacity;
 	uint64_t end; /**< of the last block */
+	/** No block begins where another one ends (hawk_heap_found.blocks_apart): a pointer one
+	 * past the end is told from one to the next block. */
+	bool apart;
 
 	struct hawk_block_part *parts; /**< by number; mostly none */
 	size_t part_count;
@@ -315,6 +318,43 @@ static inline uint32_t hawk_block_index_find(const struct hawk_block_index *inde
 
 	*interior = found & 1;
 	return found == HAWK_BLOCK_NOWHERE ? found : found >> 1;
+}
+
+/** The slow half of the next function. */
+uint32_t hawk_block_index_ended_at(const struct hawk_block_index *index, uint64_t address);
+
+/** The same as hawk_block_index_resolve() for a pointer: where blocks lie apart, the address right
+ * behind a block's last byte belongs to it as well. */
+static inline uint32_t hawk_block_index_resolve_pointer(const struct hawk_block_index *index,
+							uint32_t number, uint64_t address)
+{
+	const struct hawk_index_record *record;
+	unsigned granule_log2 = hawk_block_index_granule_log2(index);
+	unsigned bit = (unsigned)(address >> granule_log2) & 63;
+	bool within = address & ((1u << granule_log2) - 1);
+	uint32_t block;
+
+	if (number == HAWK_CHUNK_INSIDE)
+		return hawk_block_index_large_at(index, address) << 1 | 1;
+	record = hawk_block_index_record(index, number, address);
+	if (!(record->covers >> bit & 1)) {
+		if (within || (bit && !(record->covers >> (bit - 1) & 1)))
+			return HAWK_BLOCK_NOWHERE;
+		return hawk_block_index_ended_at(index, address);
+	}
+	block = record->rank + hawk_popcount(record->starts << (63 - bit)) - 1;
+	if (!within)
+		return block << 1 | !(record->starts >> bit & 1);
+	if (address - hawk_block_start(index, block) >=
+	    hawk_block_size(index, block) + index->apart)
+		return HAWK_BLOCK_NOWHERE;
+	return block << 1 | 1;
+}
+
+/** The edge of a graph that a word with this value is, or HAWK_BLOCK_NOWHERE. */
+static inline uint32_t hawk_block_index_edge(const struct hawk_block_index *index, uint64_t value)
+{
+	return hawk_block_index_resolve_pointer(index, hawk_block_index_chunk(index, value), value);
 }
 
 /** The first block that begins at or above `address`; `count` if there is none. */

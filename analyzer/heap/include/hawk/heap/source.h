@@ -100,9 +100,12 @@ struct hawk_heap_search {
 struct hawk_heap_found {
 	const struct hawk_heap_source *source;
 	struct hawk_target *target;
-	void *state;              /**< the source's own; freed by `forget` */
-	unsigned knows;           /**< enum hawk_heap_knows, of its blocks; CONTENTS is added */
-	bool small_granules;      /**< blocks begin on multiples of 8; else of 16 */
+	void *state;         /**< the source's own; freed by `forget` */
+	unsigned knows;      /**< enum hawk_heap_knows, of its blocks; CONTENTS is added */
+	bool small_granules; /**< blocks begin on multiples of 8; else of 16 */
+	/** No block begins where another one ends: a header or a word of the allocator lies
+	 * between. */
+	bool blocks_apart;
 	uint32_t class_count;     /**< blocks have classes, or traces, below it */
 	struct hawk_table *table; /**< classes are traces of it; goes to the heap; or NULL */
 	/** What it knows of memory, in any order. Where there is no span of a heap around a block,
