@@ -102,6 +102,44 @@ static uint64_t freed_with(const struct site_world *fixture, const struct graph_
 	return bytes;
 }
 
+static bool has_holder(const struct graph_oracle *oracle, unsigned edges, uint64_t among,
+		       uint32_t block)
+{
+	const uint64_t *targets = edges ? oracle->start : oracle->all;
+
+	for (uint32_t i = 0; i < oracle->count; i++)
+		if (among >> i & 1 && targets[i] >> block & 1)
+			return true;
+	return false;
+}
+
+/* The same by taking away, block by block, from all that the site's blocks lead to: what roots
+ * still reach without them, and what was lost before and has a holder that was lost before and
+ * stays. */
+static uint64_t left_over(const struct site_world *fixture, const struct graph_oracle *oracle,
+			  unsigned edges, uint32_t site, uint64_t chosen)
+{
+	uint64_t roots = edges ? oracle->start_roots : oracle->all_roots, own = 0, bytes = 0;
+	uint64_t lost = ((UINT64_C(1) << oracle->count) - 1) & ~led_to(oracle, edges, roots, 0);
+	uint64_t freed, before;
+
+	for (uint32_t i = 0; i < oracle->count; i++)
+		if (chosen >> i & 1 && hawk_heap_site_at(fixture->graph.heap, i) == site)
+			own |= UINT64_C(1) << i;
+	freed = led_to(oracle, edges, own, 0) & ~led_to(oracle, edges, roots, own);
+	do {
+		before = freed;
+		for (uint32_t i = 0; i < oracle->count; i++)
+			if ((freed & lost & ~own) >> i & 1 &&
+			    has_holder(oracle, edges, lost & ~freed, i))
+				freed &= ~(UINT64_C(1) << i);
+	} while (freed != before);
+	for (uint32_t i = 0; i < oracle->count; i++)
+		if (freed >> i & 1)
+			bytes += fixture->world->blocks[i].size;
+	return bytes;
+}
+
 TEST(what_is_freed_with_a_site_is_exact_and_no_less_than_what_its_blocks_dominate)
 {
 	static const uint32_t sites[SITE_WORLD_SITES] = {7, 1, 2, 3, 4, 5, 6, 0};
@@ -128,10 +166,39 @@ TEST(what_is_freed_with_a_site_is_exact_and_no_less_than_what_its_blocks_dominat
 					 freed_with(&fixture, &oracle, 0, sites[j], chosen));
 			assert_int_equal(freed[j].start_pointers,
 					 freed_with(&fixture, &oracle, 1, sites[j], chosen));
+			assert_int_equal(freed[j].all_pointers,
+					 left_over(&fixture, &oracle, 0, sites[j], chosen));
+			assert_int_equal(freed[j].start_pointers,
+					 left_over(&fixture, &oracle, 1, sites[j], chosen));
 			assert_true(freed[j].all_pointers >= least);
 			more += freed[j].all_pointers > least;
 		}
 		site_world_close(&fixture);
 	}
 	assert_true(more > HEAPS / 10);
+}
+
+/* Of site 1: a kept block that holds another one, and a lost one that holds two. Lost blocks of
+ * site 2 point to the first, and to one of the two. */
+TEST(a_lost_holder_keeps_lost_blocks_and_no_others)
+{
+	struct graph_world *world = graph_world_create();
+	const uint32_t site = SITE_WORLD_SITES - 1 - 1; /* as site_world_open() numbers them */
+	struct hawk_site_retained freed;
+	struct site_world fixture;
+
+	for (uint32_t i = 0; i < 7; i++)
+		graph_world_add(world, UINT64_C(16) << i, 0,
+				(const uint32_t[]){1, 3, 1, 3, 3, 2, 2}[i]);
+	world->globals[0] = world->blocks[0].start;
+	graph_world_point(world, 0, 0, 1, 0);
+	graph_world_point(world, 2, 0, 3, 0);
+	graph_world_point(world, 2, 8, 4, 0);
+	graph_world_point(world, 5, 0, 1, 0);
+	graph_world_point(world, 6, 0, 4, 0);
+	site_world_open(&fixture, world);
+	assert_null(hawk_site_freed(&fixture.graph, &fixture.reach, NULL, &site, 1, &freed));
+	assert_int_equal(freed.all_pointers, 16 + 32 + 64 + 128);
+	assert_int_equal(freed.start_pointers, 16 + 32 + 64 + 128);
+	site_world_close(&fixture);
 }
