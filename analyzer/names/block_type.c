@@ -34,10 +34,10 @@ struct hawk_block_types {
 	const struct hawk_table *table;
 	struct hawk_symbols *symbols;
 	struct hawk_module_words modules;
-	struct hawk_kept_types *kept; /**< of a snapshot; NULL = blocks can be read */
-	struct hawk_near near;        /**< of who asks about blocks */
-	pthread_mutex_t lock;         /**< of what follows, and the symbols */
-	void *vtables;                /**< tree of struct vtable by word */
+	struct hawk_snapshot_types *kept; /**< of a snapshot; NULL = blocks can be read */
+	struct hawk_near near;            /**< of who asks about blocks */
+	pthread_mutex_t lock;             /**< of what follows, and the symbols */
+	void *vtables;                    /**< tree of struct vtable by word */
 	size_t count;
 	const struct vtable *latest;
 	struct vtable beyond; /**< the latest one that is not kept */
@@ -63,7 +63,7 @@ struct hawk_error *hawk_block_types_create(const struct hawk_target *target,
 	if (!types)
 		return &hawk_enomem;
 	if (hawk_target_snapshot(target))
-		err = hawk_kept_types_read(hawk_target_snapshot(target), &types->kept);
+		err = hawk_snapshot_types_read(hawk_target_snapshot(target), &types->kept);
 	if (err) {
 		free(types);
 		return err;
@@ -84,7 +84,7 @@ void hawk_block_types_destroy(struct hawk_block_types *types)
 	if (!types)
 		return;
 	tdestroy(types->vtables, free);
-	hawk_kept_types_destroy(types->kept);
+	hawk_snapshot_types_destroy(types->kept);
 	hawk_name_tree_clear(&types->arrays);
 	(void)pthread_mutex_destroy(&types->lock);
 	free(types);

@@ -28,7 +28,7 @@ struct hawk_type_words hawk_type_words_at(const struct hawk_module_words *module
 	struct hawk_type_words ret = {0};
 
 	if (modules->kept)
-		return hawk_kept_types_at(modules->kept, start);
+		return hawk_snapshot_types_at(modules->kept, start);
 	if (bytes < HAWK_TYPE_WORD_BYTES || hawk_near_read(near, start, words, wanted) < wanted)
 		return ret;
 	if (hawk_module_words_have(modules, words[0]))

@@ -12,7 +12,7 @@
 
 struct hawk_heap;
 struct hawk_error;
-struct hawk_kept_types;
+struct hawk_snapshot_types;
 
 enum {
 	HAWK_TYPE_WORD_BYTES = 8,
@@ -29,7 +29,7 @@ struct hawk_type_words {
 struct hawk_module_words {
 	const struct hawk_target *target;
 	/** Of a snapshot, whose blocks cannot be read; the owner's. NULL = memory tells. */
-	const struct hawk_kept_types *kept;
+	const struct hawk_snapshot_types *kept;
 	uint64_t bits[HAWK_MODULE_BITS / 64]; /**< by hash of an address */
 };
 
@@ -51,13 +51,14 @@ struct hawk_type_words hawk_type_words_at(const struct hawk_module_words *module
 					  struct hawk_near *near, uint64_t start, uint64_t bytes);
 
 /** Reads the type words of blocks whose types have names from `snapshot`. */
-struct hawk_error *hawk_kept_types_read(const struct hawk_snapshot *snapshot,
-					struct hawk_kept_types **ret);
+struct hawk_error *hawk_snapshot_types_read(const struct hawk_snapshot *snapshot,
+					    struct hawk_snapshot_types **ret);
 
 /** Accepts NULL. */
-void hawk_kept_types_destroy(struct hawk_kept_types *kept);
+void hawk_snapshot_types_destroy(struct hawk_snapshot_types *kept);
 
 /** Returns the words of the block at `start`; zeros if it has none. */
-struct hawk_type_words hawk_kept_types_at(const struct hawk_kept_types *kept, uint64_t start);
+struct hawk_type_words hawk_snapshot_types_at(const struct hawk_snapshot_types *kept,
+					      uint64_t start);
 
 #endif

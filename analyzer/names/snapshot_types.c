@@ -81,26 +81,26 @@ struct kept {
 	uint64_t word; /**< with bit 0 set: of an array */
 };
 
-struct hawk_kept_types {
+struct hawk_snapshot_types {
 	struct kept *items; /**< ascending */
 	size_t count;
 	size_t capacity;
 };
 
-void hawk_kept_types_destroy(struct hawk_kept_types *kept)
+void hawk_snapshot_types_destroy(struct hawk_snapshot_types *kept)
 {
 	if (kept)
 		free(kept->items);
 	free(kept);
 }
 
-static void hawk_cleanup_kept(struct hawk_kept_types **kept)
+static void hawk_cleanup_kept(struct hawk_snapshot_types **kept)
 {
-	hawk_kept_types_destroy(*kept);
+	hawk_snapshot_types_destroy(*kept);
 }
 
 static struct hawk_error *add_frame(struct hawk_snapshot_contents *contents,
-				    struct hawk_kept_types *kept)
+				    struct hawk_snapshot_types *kept)
 {
 	struct hawk_cursor *from = &contents->cursor;
 	struct latest latest = {0};
@@ -122,10 +122,10 @@ static struct hawk_error *add_frame(struct hawk_snapshot_contents *contents,
 	return from->failed ? hawk_snapshot_nonsense(HAWK_SNAPSHOT_TYPES) : NULL;
 }
 
-struct hawk_error *hawk_kept_types_read(const struct hawk_snapshot *snapshot,
-					struct hawk_kept_types **ret)
+struct hawk_error *hawk_snapshot_types_read(const struct hawk_snapshot *snapshot,
+					    struct hawk_snapshot_types **ret)
 {
-	CLEANUP(kept) struct hawk_kept_types *kept = calloc(1, sizeof(*kept));
+	CLEANUP(kept) struct hawk_snapshot_types *kept = calloc(1, sizeof(*kept));
 	size_t count = hawk_snapshot_frame_count(snapshot, HAWK_SNAPSHOT_TYPES);
 	struct hawk_error *err = kept ? NULL : &hawk_enomem;
 
@@ -141,7 +141,8 @@ struct hawk_error *hawk_kept_types_read(const struct hawk_snapshot *snapshot,
 	return err;
 }
 
-struct hawk_type_words hawk_kept_types_at(const struct hawk_kept_types *kept, uint64_t start)
+struct hawk_type_words hawk_snapshot_types_at(const struct hawk_snapshot_types *kept,
+					      uint64_t start)
 {
 	size_t above = hawk_array_first_above(kept->items, kept->count, sizeof(*kept->items),
 					      offsetof(struct kept, start), start);
