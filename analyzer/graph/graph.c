@@ -9,7 +9,7 @@
 #include <malloc.h>
 
 #include "hawk/base/prefetch.h"
-#include "places.h"
+#include "pointer_offsets.h"
 #include "snapshot.h"
 
 enum {
@@ -25,7 +25,8 @@ struct hawk_error *hawk_graph_make(const struct hawk_heap *heap,
 	struct hawk_error *err;
 	size_t before;
 
-	if (heap->knows && !(heap->knows & HAWK_HEAP_CONTENTS) && hawk_target_snapshot(heap->target))
+	if (heap->knows && !(heap->knows & HAWK_HEAP_CONTENTS) &&
+	    hawk_target_snapshot(heap->target))
 		return hawk_graph_read_snapshot(heap, findings, ret);
 	err = hawk_graph_read_edges(heap, &graph);
 	if (err)
@@ -117,7 +118,7 @@ void hawk_graph_deinit(struct hawk_graph *graph)
 {
 	hawk_roots_deinit(&graph->roots);
 	hawk_explained_deinit(&graph->explained);
-	hawk_places_destroy(graph->places);
+	hawk_pointer_offsets_destroy(graph->pointer_offsets);
 	hawk_area_destroy(&graph->offsets_area);
 	hawk_area_destroy(&graph->edges_area);
 	*graph = (struct hawk_graph){0};

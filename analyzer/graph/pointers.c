@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "hawk/target/words.h"
-#include "places.h"
+#include "pointer_offsets.h"
 #include "hawk/base/prefetch.h"
 #include "hawk/base/progress.h"
 
@@ -23,7 +23,7 @@ struct reader {
 	hawk_pointers_function *function;
 	void *context;
 	struct hawk_words words;
-	struct hawk_places_cursor place; /**< of a snapshot */
+	struct hawk_pointer_offsets_cursor place; /**< of a snapshot */
 	size_t count;
 	struct hawk_pointer pointers[POINTERS_AT_ONCE];
 };
@@ -119,8 +119,9 @@ static struct hawk_error *read_places(struct reader *reader, uint32_t block, uin
 	for (; edge < edges_end; edge++) {
 		struct hawk_pointer pointer = {
 			.source = block, .edge = reader->graph->edges[edge], .number = edge};
-		struct hawk_error *err = hawk_places_find(reader->graph->places, &reader->place,
-							  edge, &pointer.offset, &pointer.inside);
+		struct hawk_error *err =
+			hawk_pointer_offsets_find(reader->graph->pointer_offsets, &reader->place,
+						  edge, &pointer.offset, &pointer.inside);
 
 		if (!err && pointer.offset != UINT64_MAX)
 			err = add(reader, &pointer);
@@ -140,7 +141,7 @@ static struct hawk_error *read_block(struct reader *reader, uint32_t block)
 
 	if (edge == edges_end || !is_wanted(reader, edge, edges_end))
 		return NULL;
-	if (reader->graph->places)
+	if (reader->graph->pointer_offsets)
 		return read_places(reader, block, edge, edges_end);
 	start = hawk_block_start(reader->index, block);
 	if (start >= reader->words.view_start && start < reader->words.view_end) {
@@ -186,7 +187,7 @@ static void begin(struct reader *reader, const struct hawk_graph *graph,
 	reader->wanted = NULL;
 	reader->function = function;
 	reader->context = context;
-	reader->place = (struct hawk_places_cursor){0};
+	reader->place = (struct hawk_pointer_offsets_cursor){0};
 	reader->count = 0;
 	hawk_words_init(&reader->words, graph->heap->target);
 }
@@ -198,8 +199,8 @@ static struct hawk_error *finish(struct reader *reader, struct hawk_error *err)
 	if (!err && reader->words.failed)
 		err = &hawk_enomem;
 	hawk_words_deinit(&reader->words);
-	if (reader->graph->places)
-		hawk_places_leave(reader->graph->places, &reader->place);
+	if (reader->graph->pointer_offsets)
+		hawk_pointer_offsets_leave(reader->graph->pointer_offsets, &reader->place);
 	return err;
 }
 

@@ -10,7 +10,7 @@
 
 #include "hawk/base/cleanup.h"
 #include "hawk/base/progress.h"
-#include "places.h"
+#include "pointer_offsets.h"
 
 struct job {
 	const struct hawk_snapshot *snapshot;
@@ -275,7 +275,7 @@ static struct hawk_error *read_graph(struct job *job)
 		err = hawk_snapshot_is_whole(job->snapshot, HAWK_SNAPSHOT_PLACES,
 					     graph->edge_count);
 	if (!err)
-		err = hawk_places_create(graph, &graph->places);
+		err = hawk_pointer_offsets_create(graph, &graph->pointer_offsets);
 	hawk_progress_end(&progress);
 	return err;
 }

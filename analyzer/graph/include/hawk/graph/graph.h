@@ -35,7 +35,8 @@ struct hawk_graph {
 	uint32_t *edges;
 	struct hawk_roots roots;
 	struct hawk_explained explained; /**< by all heuristics */
-	struct hawk_places *places; /**< of a snapshot: where pointers lie; NULL = memory tells */
+	struct hawk_pointer_offsets
+		*pointer_offsets; /**< of a snapshot: where pointers lie; NULL = memory tells */
 	struct hawk_area offsets_area;
 	struct hawk_area edges_area;
 };

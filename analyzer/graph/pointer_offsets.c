@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Frames of places. A frame is known by its number; of those that nobody looks at the one that was
+ * Frames of offsets. A frame is known by its number; of those that nobody looks at the one that was
  * left first makes room.
  */
-#include "places.h"
+#include "pointer_offsets.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 enum { KEPT = 8 };
 
-struct hawk_places_frame {
+struct hawk_pointer_offsets_frame {
 	size_t number;
 	uint32_t first; /**< edge */
 	uint32_t count;
@@ -25,34 +25,35 @@ struct hawk_places_frame {
 	uint64_t *insides;
 };
 
-struct hawk_places {
+struct hawk_pointer_offsets {
 	struct hawk_graph graph; /**< another one's edges */
 	const struct hawk_snapshot *snapshot;
 	pthread_mutex_t lock;
 	uint64_t time;
-	struct hawk_places_frame *frames[KEPT]; /**< NULL = free */
+	struct hawk_pointer_offsets_frame *frames[KEPT]; /**< NULL = free */
 };
 
-struct hawk_error *hawk_places_create(const struct hawk_graph *graph, struct hawk_places **ret)
+struct hawk_error *hawk_pointer_offsets_create(const struct hawk_graph *graph,
+					       struct hawk_pointer_offsets **ret)
 {
-	struct hawk_places *places = calloc(1, sizeof(*places));
+	struct hawk_pointer_offsets *offsets = calloc(1, sizeof(*offsets));
 
-	if (!places)
+	if (!offsets)
 		return &hawk_enomem;
-	places->graph = (struct hawk_graph){
+	offsets->graph = (struct hawk_graph){
 		.heap = graph->heap,
 		.count = graph->count,
 		.edge_count = graph->edge_count,
 		.offsets = graph->offsets,
 		.edges = graph->edges,
 	};
-	places->snapshot = hawk_target_snapshot(graph->heap->target);
-	(void)pthread_mutex_init(&places->lock, NULL);
-	*ret = places;
+	offsets->snapshot = hawk_target_snapshot(graph->heap->target);
+	(void)pthread_mutex_init(&offsets->lock, NULL);
+	*ret = offsets;
 	return NULL;
 }
 
-static void destroy_frame(struct hawk_places_frame *frame)
+static void destroy_frame(struct hawk_pointer_offsets_frame *frame)
 {
 	if (!frame)
 		return;
@@ -61,23 +62,23 @@ static void destroy_frame(struct hawk_places_frame *frame)
 	free(frame);
 }
 
-static void hawk_cleanup_frame(struct hawk_places_frame **frame)
+static void hawk_cleanup_frame(struct hawk_pointer_offsets_frame **frame)
 {
 	destroy_frame(*frame);
 }
 
-void hawk_places_destroy(struct hawk_places *places)
+void hawk_pointer_offsets_destroy(struct hawk_pointer_offsets *offsets)
 {
-	if (!places)
+	if (!offsets)
 		return;
 	for (size_t i = 0; i < KEPT; i++)
-		destroy_frame(places->frames[i]);
-	(void)pthread_mutex_destroy(&places->lock);
-	free(places);
+		destroy_frame(offsets->frames[i]);
+	(void)pthread_mutex_destroy(&offsets->lock);
+	free(offsets);
 }
 
 static void decode_offsets(const struct hawk_graph *graph, struct hawk_cursor *from,
-			   struct hawk_places_frame *frame)
+			   struct hawk_pointer_offsets_frame *frame)
 {
 	uint32_t block = frame->count ? hawk_graph_source(graph, frame->first, 0) : 0;
 	uint64_t at = 0; /* behind the last pointer of the block */
@@ -93,7 +94,7 @@ static void decode_offsets(const struct hawk_graph *graph, struct hawk_cursor *f
 }
 
 static void decode_insides(const struct hawk_graph *graph, struct hawk_cursor *from,
-			   struct hawk_places_frame *frame)
+			   struct hawk_pointer_offsets_frame *frame)
 {
 	for (uint32_t i = 0; i < frame->count; i++)
 		if (graph->edges[frame->first + i] & HAWK_EDGE_INTERIOR &&
@@ -101,13 +102,13 @@ static void decode_insides(const struct hawk_graph *graph, struct hawk_cursor *f
 			frame->insides[i] = hawk_column_get(from);
 }
 
-static struct hawk_error *decode(const struct hawk_places *places, size_t number,
-				 struct hawk_places_frame **ret)
+static struct hawk_error *decode(const struct hawk_pointer_offsets *offsets, size_t number,
+				 struct hawk_pointer_offsets_frame **ret)
 {
 	CLEANUP(contents) struct hawk_snapshot_contents contents = {0};
-	CLEANUP(frame) struct hawk_places_frame *frame = calloc(1, sizeof(*frame));
+	CLEANUP(frame) struct hawk_pointer_offsets_frame *frame = calloc(1, sizeof(*frame));
 	struct hawk_error *err =
-		hawk_snapshot_read(places->snapshot, HAWK_SNAPSHOT_PLACES, number, &contents);
+		hawk_snapshot_read(offsets->snapshot, HAWK_SNAPSHOT_PLACES, number, &contents);
 
 	if (err)
 		return err;
@@ -123,8 +124,8 @@ static struct hawk_error *decode(const struct hawk_places *places, size_t number
 	frame->insides = calloc((size_t)frame->count + 1, sizeof(*frame->insides));
 	if (!frame->offsets || !frame->insides)
 		return &hawk_enomem;
-	decode_offsets(&places->graph, &contents.cursor, frame);
-	decode_insides(&places->graph, &contents.cursor, frame);
+	decode_offsets(&offsets->graph, &contents.cursor, frame);
+	decode_insides(&offsets->graph, &contents.cursor, frame);
 	if (contents.cursor.failed)
 		return hawk_snapshot_nonsense(HAWK_SNAPSHOT_PLACES);
 	*ret = take_ptr(&frame);
@@ -132,12 +133,12 @@ static struct hawk_error *decode(const struct hawk_places *places, size_t number
 }
 
 /* Puts a frame among those that are kept; false = all of them are in use. With the lock. */
-static bool keep(struct hawk_places *places, struct hawk_places_frame *frame)
+static bool keep(struct hawk_pointer_offsets *offsets, struct hawk_pointer_offsets_frame *frame)
 {
-	struct hawk_places_frame **slot = NULL;
+	struct hawk_pointer_offsets_frame **slot = NULL;
 
 	for (size_t i = 0; i < KEPT; i++) {
-		struct hawk_places_frame **other = &places->frames[i];
+		struct hawk_pointer_offsets_frame **other = &offsets->frames[i];
 
 		if (*other && (*other)->users)
 			continue;
@@ -154,21 +155,21 @@ static bool keep(struct hawk_places *places, struct hawk_places_frame *frame)
 }
 
 /* With the lock. */
-static struct hawk_error *enter(struct hawk_places *places, size_t number,
-				struct hawk_places_cursor *cursor)
+static struct hawk_error *enter(struct hawk_pointer_offsets *offsets, size_t number,
+				struct hawk_pointer_offsets_cursor *cursor)
 {
-	struct hawk_places_frame *frame = NULL;
+	struct hawk_pointer_offsets_frame *frame = NULL;
 	struct hawk_error *err = NULL;
 
 	for (size_t i = 0; i < KEPT && !frame; i++)
-		if (places->frames[i] && places->frames[i]->number == number)
-			frame = places->frames[i];
+		if (offsets->frames[i] && offsets->frames[i]->number == number)
+			frame = offsets->frames[i];
 	if (!frame)
-		err = decode(places, number, &frame);
+		err = decode(offsets, number, &frame);
 	else
 		number = SIZE_MAX;
 	if (!err && number != SIZE_MAX)
-		(void)keep(places, frame); // else it is the reader's own
+		(void)keep(offsets, frame); // else it is the reader's own
 	if (err)
 		return err;
 	frame->users++;
@@ -176,43 +177,46 @@ static struct hawk_error *enter(struct hawk_places *places, size_t number,
 	return NULL;
 }
 
-static bool is_kept(const struct hawk_places *places, const struct hawk_places_frame *frame)
+static bool is_kept(const struct hawk_pointer_offsets *offsets,
+		    const struct hawk_pointer_offsets_frame *frame)
 {
 	for (size_t i = 0; i < KEPT; i++)
-		if (places->frames[i] == frame)
+		if (offsets->frames[i] == frame)
 			return true;
 	return false;
 }
 
-void hawk_places_leave(struct hawk_places *places, struct hawk_places_cursor *cursor)
+void hawk_pointer_offsets_leave(struct hawk_pointer_offsets *offsets,
+				struct hawk_pointer_offsets_cursor *cursor)
 {
-	struct hawk_places_frame *frame = cursor->frame;
+	struct hawk_pointer_offsets_frame *frame = cursor->frame;
 
 	cursor->frame = NULL;
 	if (!frame)
 		return;
-	(void)pthread_mutex_lock(&places->lock);
+	(void)pthread_mutex_lock(&offsets->lock);
 	frame->users--;
-	frame->left = ++places->time;
-	if (!frame->users && !is_kept(places, frame))
+	frame->left = ++offsets->time;
+	if (!frame->users && !is_kept(offsets, frame))
 		destroy_frame(frame);
-	(void)pthread_mutex_unlock(&places->lock);
+	(void)pthread_mutex_unlock(&offsets->lock);
 }
 
-struct hawk_error *hawk_places_find(struct hawk_places *places, struct hawk_places_cursor *cursor,
-				    uint32_t edge, uint64_t *offset, uint64_t *inside)
+struct hawk_error *hawk_pointer_offsets_find(struct hawk_pointer_offsets *offsets,
+					     struct hawk_pointer_offsets_cursor *cursor,
+					     uint32_t edge, uint64_t *offset, uint64_t *inside)
 {
-	const struct hawk_places_frame *frame = cursor->frame;
+	const struct hawk_pointer_offsets_frame *frame = cursor->frame;
 
 	if (!frame || edge < frame->first || edge - frame->first >= frame->count) {
 		size_t number =
-			hawk_snapshot_frame_of(places->snapshot, HAWK_SNAPSHOT_PLACES, edge);
+			hawk_snapshot_frame_of(offsets->snapshot, HAWK_SNAPSHOT_PLACES, edge);
 		struct hawk_error *err;
 
-		hawk_places_leave(places, cursor);
-		(void)pthread_mutex_lock(&places->lock);
-		err = enter(places, number, cursor);
-		(void)pthread_mutex_unlock(&places->lock);
+		hawk_pointer_offsets_leave(offsets, cursor);
+		(void)pthread_mutex_lock(&offsets->lock);
+		err = enter(offsets, number, cursor);
+		(void)pthread_mutex_unlock(&offsets->lock);
 		if (err)
 			return err;
 		frame = cursor->frame;
