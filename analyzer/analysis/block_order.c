@@ -26,8 +26,7 @@ static bool is_behind(const struct hawk_ranking *ranking, const struct hawk_bloc
 	const struct hawk_block *last = ranking->items;
 	uint32_t size = index->sizes[number];
 
-	if (ranking->count < ranking->most || !ranking->count || index->part_count ||
-	    size == UINT32_MAX)
+	if (ranking->count < ranking->most || !ranking->count || size == UINT32_MAX)
 		return false;
 	return size < last->size ||
 	       (size == last->size && index->heads && (uint8_t)index->heads[number] >= last->birth);
@@ -45,7 +44,7 @@ struct hawk_error *hawk_block_order_first(const struct hawk_heap *heap, const ui
 	     i = hawk_block_next_chosen(chosen, i + 1, index->count)) {
 		struct hawk_numbered_block item = {.number = i};
 
-		if (is_behind(ret, index, i) || !hawk_block_index_counts(index, i))
+		if (is_behind(ret, index, i))
 			continue;
 		hawk_heap_next_block(heap, &near, i, &item.block);
 		err = hawk_ranking_offer(ret, &item);

@@ -206,20 +206,6 @@ void hawk_paths_deinit(struct hawk_paths *paths)
 	*paths = (struct hawk_paths){0};
 }
 
-/** Steps from one part of a carved block to another are none. */
-static void join_parts(const struct hawk_block_index *index, struct hawk_path *path)
-{
-	uint32_t used = 0;
-
-	for (uint32_t i = 0; i < path->count; i++) {
-		uint32_t block = hawk_block_index_whole(index, path->blocks[i]);
-
-		if (!used || path->blocks[used - 1] != block)
-			path->blocks[used++] = block;
-	}
-	path->count = used;
-}
-
 /** Where `block`, which was found, is in `order`. */
 static uint32_t place_of(const struct hawk_paths *paths, uint32_t block)
 {
@@ -251,7 +237,6 @@ struct hawk_error *hawk_path_to(const struct hawk_paths *paths, uint32_t target,
 	at = place;
 	for (uint32_t i = path.count; i-- > 0; at = paths->from[at])
 		path.blocks[i] = paths->order[at];
-	join_parts(paths->index, &path);
 	*ret = path;
 	return NULL;
 }

@@ -18,7 +18,6 @@ static struct hawk_referrer *append(struct hawk_referrers *list)
 
 /** Pointers of one block, of which some are wanted. */
 struct wanted {
-	const struct hawk_graph *graph;
 	uint32_t to; /**< HAWK_BLOCK_NOWHERE = all */
 	struct hawk_referrers *list;
 };
@@ -27,29 +26,22 @@ static struct hawk_error *add_pointers(void *context, const struct hawk_pointer 
 				       size_t count)
 {
 	const struct wanted *wanted = context;
-	const struct hawk_block_index *index = &wanted->graph->heap->index;
 
 	for (size_t i = 0; i < count; i++) {
-		uint32_t part = pointers[i].edge >> 1, source = pointers[i].source;
-		uint32_t target = hawk_block_index_whole(index, part);
-		uint32_t whole = hawk_block_index_whole(index, source);
-		uint64_t inside = pointers[i].inside + hawk_block_start(index, part) -
-				  hawk_block_start(index, target);
+		uint32_t target = pointers[i].edge >> 1;
 		struct hawk_referrer *item;
 
-		if (wanted->to != HAWK_BLOCK_NOWHERE &&
-		    !hawk_block_index_same(index, part, wanted->to))
+		if (wanted->to != HAWK_BLOCK_NOWHERE && target != wanted->to)
 			continue;
 		item = append(wanted->list);
 		if (!item)
 			return &hawk_enomem;
 		*item = (struct hawk_referrer){
-			.source = whole,
+			.source = pointers[i].source,
 			.target = target,
-			.interior = inside,
-			.offset = pointers[i].offset + hawk_block_start(index, source) -
-				  hawk_block_start(index, whole),
-			.inside = inside,
+			.interior = pointers[i].inside,
+			.offset = pointers[i].offset,
+			.inside = pointers[i].inside,
 		};
 	}
 	return NULL;
@@ -59,33 +51,27 @@ static struct hawk_error *add_pointers(void *context, const struct hawk_pointer 
 static struct hawk_error *add_readable(const struct hawk_graph *graph, uint32_t source, uint32_t to,
 				       struct hawk_referrers *list)
 {
-	struct wanted wanted = {.graph = graph, .to = to, .list = list};
+	struct wanted wanted = {.to = to, .list = list};
 
-	return hawk_pointers_read_parts(graph, source, source + 1, add_pointers, &wanted);
+	return hawk_pointers_read(graph, source, source + 1, NULL, add_pointers, &wanted);
 }
 
 /** What the graph knows without the bytes: that, but not where. */
 static struct hawk_error *add_unread(const struct hawk_graph *graph, uint32_t source, uint32_t to,
 				     struct hawk_referrers *list)
 {
-	const struct hawk_block_index *index = &graph->heap->index;
-	bool part = hawk_block_index_part(index, source);
-
 	for (uint32_t i = graph->offsets[source]; i < graph->offsets[source + 1]; i++) {
 		uint32_t target = graph->edges[i] >> 1;
 		struct hawk_referrer *item;
 
-		if (to != HAWK_BLOCK_NOWHERE && !hawk_block_index_same(index, target, to))
-			continue;
-		/* That parts hold each other is not written anywhere. */
-		if (part && hawk_block_index_same(index, target, source))
+		if (to != HAWK_BLOCK_NOWHERE && target != to)
 			continue;
 		item = append(list);
 		if (!item)
 			return &hawk_enomem;
 		*item = (struct hawk_referrer){
-			.source = hawk_block_index_whole(index, source),
-			.target = hawk_block_index_whole(index, target),
+			.source = source,
+			.target = target,
 			.interior = graph->edges[i] & HAWK_EDGE_INTERIOR,
 			.offset = HAWK_OFFSET_UNKNOWN,
 			.inside = HAWK_OFFSET_UNKNOWN,
@@ -111,7 +97,7 @@ static struct hawk_error *add_roots(const struct hawk_graph *graph, uint32_t blo
 		struct hawk_referrer *item;
 		bool interior;
 
-		if (!hawk_block_index_same(&graph->heap->index, root->edge >> 1, block))
+		if (root->edge >> 1 != block)
 			continue;
 		interior = root->edge != block << 1;
 		item = append(list);
@@ -129,26 +115,15 @@ static struct hawk_error *add_roots(const struct hawk_graph *graph, uint32_t blo
 	return NULL;
 }
 
-/** Whether `target` is `block`, or a part of it; `part` is what the index says of `block`. */
-static bool is_of(const struct hawk_block_index *index, const struct hawk_block_part *part,
-		  uint32_t block, uint32_t target)
-{
-	if (!part || target <= block)
-		return target == block;
-	return hawk_block_start(index, target) < part->end &&
-	       hawk_block_index_whole(index, target) == block;
-}
-
 static struct hawk_error *add_blocks(const struct hawk_graph *graph, uint32_t block,
 				     struct hawk_referrers *list)
 {
 	const struct hawk_graph *edges = graph;
-	const struct hawk_block_part *part = hawk_block_index_part(&graph->heap->index, block);
 	struct hawk_error *err = NULL;
 	uint32_t source = 0;
 
 	for (uint32_t i = 0; i < edges->edge_count && !err; i++) {
-		if (!is_of(&graph->heap->index, part, block, edges->edges[i] >> 1))
+		if (edges->edges[i] >> 1 != block)
 			continue;
 		/* Edges of one source are neighbours: most of the time the search is short. */
 		while (edges->offsets[source + 1] <= i)
@@ -163,10 +138,8 @@ struct hawk_error *hawk_referrers_find(const struct hawk_graph *graph, uint32_t 
 				       struct hawk_referrers *ret)
 {
 	struct hawk_referrers list = {0};
-	struct hawk_error *err;
+	struct hawk_error *err = add_roots(graph, block, &list);
 
-	block = hawk_block_index_whole(&graph->heap->index, block);
-	err = add_roots(graph, block, &list);
 	if (!err)
 		err = add_blocks(graph, block, &list);
 	if (err)
@@ -186,16 +159,14 @@ bool hawk_referrer_between(const struct hawk_graph *graph, uint32_t from, uint32
 			   struct hawk_referrer *ret)
 {
 	struct hawk_referrers list = {0};
-	struct hawk_error *err = NULL;
+	struct hawk_error *err;
 
 	*ret = (struct hawk_referrer){.source = from,
 				      .target = to,
 				      .offset = HAWK_OFFSET_UNKNOWN,
 				      .inside = HAWK_OFFSET_UNKNOWN,
 				      .interior = true};
-	for (uint32_t part = from; part != HAWK_BLOCK_NOWHERE && !err;
-	     part = hawk_block_index_next_part(&graph->heap->index, part))
-		err = hawk_referrers_add(graph, part, to, &list);
+	err = hawk_referrers_add(graph, from, to, &list);
 	for (size_t i = 0; i < list.count && ret->inside; i++) {
 		const struct hawk_referrer *item = &list.items[i];
 

@@ -94,21 +94,8 @@ static int compare_blocks(const void *left, const void *right)
 	return a->block < b->block ? -1 : a->block > b->block;
 }
 
-static struct hawk_error *offer(const struct hawk_block_index *index,
-				const struct hawk_dominators *dominators, uint32_t block,
-				struct hawk_ranking *shown)
-{
-	struct hawk_retained_block item = {
-		.block = block,
-		.bytes = hawk_dominators_retained(dominators, index, block),
-	};
-
-	return hawk_ranking_offer(shown, &item);
-}
-
-/** Whole blocks by their numbers among dominators; nearly all retain too little to be looked at. */
-static struct hawk_error *rank(const struct hawk_block_index *index,
-			       const struct hawk_dominators *dominators, const uint64_t *chosen,
+/** Blocks by their numbers among dominators; nearly all retain too little to be looked at. */
+static struct hawk_error *rank(const struct hawk_dominators *dominators, const uint64_t *chosen,
 			       struct hawk_ranking *shown)
 {
 	const struct hawk_retained_block *last;
@@ -119,18 +106,12 @@ static struct hawk_error *rank(const struct hawk_block_index *index,
 		struct hawk_retained_block item = {dominators->blocks[i], dominators->retained[i],
 						   0};
 
-		if (item.bytes < least || !hawk_block_is_chosen(chosen, item.block) ||
-		    (index->part_count && hawk_block_index_part(index, item.block)))
+		if (item.bytes < least || !hawk_block_is_chosen(chosen, item.block))
 			continue;
 		err = hawk_ranking_offer(shown, &item);
 		last = hawk_ranking_last(shown);
 		least = last ? last->bytes : 0;
 	}
-	/* Of carved blocks several numbers count. */
-	for (size_t i = 0; i < index->part_count && !err; i++)
-		if (index->parts[i].previous == HAWK_BLOCK_NOWHERE &&
-		    hawk_block_is_chosen(chosen, index->parts[i].number))
-			err = offer(index, dominators, index->parts[i].number, shown);
 	return err;
 }
 
@@ -143,22 +124,21 @@ struct hawk_error *hawk_retained_blocks_choose(const struct hawk_heap *heap,
 
 	*ret = (struct hawk_retained_blocks){
 		.count = selection->sites ? hawk_chosen_sum(heap, selection->sites).objects
-					  : hawk_block_index_block_count(&heap->index),
+					  : heap->index.count,
 	};
 	hawk_ranking_init(&ret->shown, most, sizeof(struct hawk_retained_block), compare_blocks);
-	err = rank(&heap->index, dominators, selection->blocks, &ret->shown);
+	err = rank(dominators, selection->blocks, &ret->shown);
 	hawk_ranking_sort(&ret->shown);
 	return err;
 }
 
-void hawk_retained_blocks_add_start(const struct hawk_block_index *index,
-				    const struct hawk_dominators *dominators,
+void hawk_retained_blocks_add_start(const struct hawk_dominators *dominators,
 				    struct hawk_retained_blocks *blocks)
 {
 	struct hawk_retained_block *items = blocks->shown.items;
 
 	for (size_t i = 0; i < blocks->shown.count; i++)
-		items[i].start_bytes = hawk_dominators_retained(dominators, index, items[i].block);
+		items[i].start_bytes = hawk_dominators_retained(dominators, items[i].block);
 }
 
 void hawk_retained_blocks_deinit(struct hawk_retained_blocks *blocks)

@@ -29,16 +29,13 @@ bool hawk_selector_passes(const struct hawk_selector *selector, struct hawk_near
 static bool passes(const struct hawk_heap *heap, struct hawk_near *near,
 		   const struct hawk_selector *selector, uint32_t number)
 {
-	uint32_t whole = hawk_block_index_whole(&heap->index, number);
-	uint64_t bytes = heap->index.part_count ? hawk_block_index_asked_bytes(&heap->index, whole)
-						: hawk_block_size(&heap->index, whole);
 	struct hawk_block block;
 
-	if (!may_pass(selector, heap->index.traces[whole], bytes))
+	if (!may_pass(selector, heap->index.traces[number], hawk_block_size(&heap->index, number)))
 		return false;
 	if (!selector->births_matter && !selector->type)
 		return true;
-	hawk_heap_next_block(heap, near, whole, &block);
+	hawk_heap_next_block(heap, near, number, &block);
 	return hawk_selector_passes(selector, near, &block);
 }
 
@@ -69,8 +66,8 @@ struct hawk_error *hawk_selection_bits_make(const struct hawk_heap *heap,
 void hawk_chosen_add(struct hawk_chosen *chosen, const struct hawk_block_index *index,
 		     uint32_t number)
 {
-	chosen->objects += hawk_block_index_counts(index, number);
-	chosen->bytes += hawk_block_index_left_bytes(index, number);
+	chosen->objects++;
+	chosen->bytes += hawk_block_own_bytes(index, number);
 }
 
 void hawk_chosen_add_64(struct hawk_chosen *chosen, const struct hawk_block_index *index,

@@ -20,8 +20,6 @@ static struct hawk_error *add_blocks(const struct hawk_heap *heap, const uint64_
 	     i = hawk_block_next_chosen(chosen, i + 1, count)) {
 		struct hawk_block block;
 
-		if (!hawk_block_index_counts(&heap->index, i))
-			continue;
 		hawk_heap_next_block(heap, &near, i, &block);
 		err = hawk_report_blocks_add(report, &block, 1);
 	}

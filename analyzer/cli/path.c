@@ -9,8 +9,7 @@
 
 enum { CHOSEN_TOP = 5 }; /* paths to blocks that filters choose */
 
-/** The block at an address, or none. Of a carved block, what stands for it, as paths will be asked
- * for. */
+/** The block at an address, or none. */
 static uint32_t block_at(const struct hawk_heap *heap, const char *operand)
 {
 	uint64_t address;
@@ -19,7 +18,7 @@ static uint32_t block_at(const struct hawk_heap *heap, const char *operand)
 
 	hawk_quantity_parse_hex(operand, &address);
 	block = hawk_block_index_find(&heap->index, address, &interior);
-	return block == HAWK_BLOCK_NOWHERE ? block : hawk_block_index_whole(&heap->index, block);
+	return block;
 }
 
 /** Once, where a block may be held from what is missing. */

@@ -145,8 +145,7 @@ static struct hawk_error *print_sites(struct hawk_session *session, struct hawk_
 static struct hawk_error *print_blocks(struct hawk_session *session, struct hawk_json *json)
 {
 	const struct hawk_heap *heap = &session->heap;
-	size_t most = hawk_report_limit(&session->report, BLOCKS_TOP,
-					hawk_block_index_block_count(&heap->index),
+	size_t most = hawk_report_limit(&session->report, BLOCKS_TOP, heap->index.count,
 					json || session->screen.full);
 	struct hawk_retained_blocks blocks = {0};
 	struct hawk_selection selection = {0};
@@ -160,7 +159,7 @@ static struct hawk_error *print_blocks(struct hawk_session *session, struct hawk
 	if (!err)
 		err = hawk_session_dominators(session, HAWK_EDGES_START_ONLY);
 	if (!err) {
-		hawk_retained_blocks_add_start(&heap->index, &session->dominators, &blocks);
+		hawk_retained_blocks_add_start(&session->dominators, &blocks);
 		if (json)
 			hawk_report_retained_blocks_json(&session->report, &blocks, json);
 		else

@@ -42,8 +42,7 @@ struct writer {
 	const char **names; /**< of types, in the order of their strings */
 	size_t type_count, type_capacity;
 	/* The next edge. */
-	uint32_t block; /**< whose edges are written */
-	uint32_t part;  /**< the part of it */
+	uint32_t block; /**< whose pointers are written */
 	uint32_t edge;  /**< in the graph */
 	size_t rest;
 	uint64_t rest_node;
@@ -172,7 +171,7 @@ static struct hawk_error *put_block(struct writer *writer, struct hawk_near *nea
 				    size_t *rest)
 {
 	const struct hawk_heap *heap = writer->plan.graph->heap;
-	uint64_t bytes = hawk_block_index_left_bytes(writer->plan.index, block);
+	uint64_t bytes = hawk_block_own_bytes(writer->plan.index, block);
 	uint32_t site = hawk_heap_site_at(heap, block), name;
 	struct hawk_block header;
 	const char *type;
@@ -226,8 +225,7 @@ static struct hawk_error *put_nodes(struct writer *writer)
 		put_node(writer, NODE_SYNTHETIC, FIRST_STRING + i,
 			 hawk_snapshot_id(HAWK_SNAPSHOT_FIRST_GROUP + i), 0,
 			 writer->plan.group_roots[i]);
-	for (uint32_t i = hawk_snapshot_next(&writer->plan, 0);
-	     !err && i < writer->plan.index->count; i = hawk_snapshot_next(&writer->plan, i + 1)) {
+	for (uint32_t i = 0; !err && i < writer->plan.index->count; i++) {
 		err = put_block(writer, &near, i, &rest);
 		hawk_progress_tick(i);
 	}
@@ -251,8 +249,7 @@ static void put_root_edges(struct writer *writer)
 	for (uint32_t i = HAWK_SNAPSHOT_LOST;
 	     i < HAWK_SNAPSHOT_FIRST_GROUP + writer->plan.groups.count; i++)
 		put_edge(writer, EDGE_ELEMENT, i, i);
-	for (uint32_t i = hawk_snapshot_next(&writer->plan, 0); i < writer->plan.index->count;
-	     i = hawk_snapshot_next(&writer->plan, i + 1))
+	for (uint32_t i = 0; i < writer->plan.index->count; i++)
 		if (hawk_snapshot_is_leader(&writer->plan, i))
 			put_edge(writer, EDGE_ELEMENT, leader++,
 				 hawk_snapshot_node(&writer->plan, i));
@@ -263,32 +260,20 @@ static void put_root_edges(struct writer *writer)
 						    roots[writer->plan.roots[at]].edge >> 1));
 }
 
-static void begin_block(struct writer *writer, uint32_t block)
-{
-	writer->block = writer->part = hawk_snapshot_next(&writer->plan, block);
-	if (writer->block < writer->plan.index->count)
-		writer->edge = writer->plan.graph->offsets[writer->block];
-}
-
-/** Ends the parts and blocks whose pointers are all written. */
+/** Ends the blocks whose pointers are all written. */
 static void reach_edge(struct writer *writer)
 {
 	while (writer->block < writer->plan.index->count &&
-	       writer->edge == hawk_snapshot_part_edges_end(&writer->plan, writer->part)) {
+	       writer->edge == writer->plan.graph->offsets[writer->block + 1]) {
 		const struct hawk_snapshot_rest *rest =
 			hawk_snapshot_rest(&writer->plan, writer->block, writer->rest);
 
-		writer->part = hawk_block_index_next_part(writer->plan.index, writer->part);
-		if (writer->part != HAWK_BLOCK_NOWHERE) {
-			writer->edge = writer->plan.graph->offsets[writer->part];
-			continue;
-		}
 		if (rest) {
 			for (uint64_t i = hawk_snapshot_rest_nodes(rest->bytes); i > 0; i--)
 				put_edge(writer, EDGE_INTERNAL, STRING_REST, writer->rest_node++);
 			writer->rest++;
 		}
-		begin_block(writer, writer->block + 1);
+		writer->block++;
 	}
 }
 
@@ -297,13 +282,9 @@ static void put_pointer(struct writer *writer, const struct hawk_pointer *pointe
 {
 	uint64_t target =
 		hawk_snapshot_node(&writer->plan, writer->plan.graph->edges[writer->edge++] >> 1);
-	uint64_t start = hawk_block_start(writer->plan.index, writer->block);
 
 	if (pointer)
-		put_edge(writer, EDGE_ELEMENT,
-			 hawk_block_start(writer->plan.index, pointer->source) - start +
-				 pointer->offset,
-			 target);
+		put_edge(writer, EDGE_ELEMENT, pointer->offset, target);
 	else
 		put_edge(writer, EDGE_INTERNAL, STRING_UNKNOWN, target);
 	reach_edge(writer);
@@ -315,7 +296,7 @@ static struct hawk_error *put_pointers(void *context, const struct hawk_pointer 
 	struct writer *writer = context;
 
 	for (size_t i = 0; i < count; i++) {
-		while (writer->part != pointers[i].source)
+		while (writer->block != pointers[i].source)
 			put_pointer(writer, NULL);
 		put_pointer(writer, &pointers[i]);
 	}
@@ -329,7 +310,6 @@ static struct hawk_error *put_edges(struct writer *writer)
 	hawk_json_put_array(&writer->json, "edges");
 	put_root_edges(writer);
 	writer->rest_node = writer->plan.node_count - writer->plan.rest_nodes;
-	begin_block(writer, 0);
 	reach_edge(writer);
 	err = hawk_pointers_read(writer->plan.graph, 0, writer->plan.index->count, NULL,
 				 put_pointers, writer);

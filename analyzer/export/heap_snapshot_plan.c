@@ -12,21 +12,7 @@
 
 uint32_t hawk_snapshot_node(const struct hawk_snapshot_plan *plan, uint32_t block)
 {
-	uint32_t whole = hawk_block_index_whole(plan->index, block);
-
-	return HAWK_SNAPSHOT_FIRST_GROUP + plan->groups.count +
-	       (plan->nodes ? plan->nodes[whole] : whole);
-}
-
-uint32_t hawk_snapshot_part_edges_end(const struct hawk_snapshot_plan *plan, uint32_t block)
-{
-	const struct hawk_block_part *part =
-		plan->index->part_count ? hawk_block_index_part(plan->index, block) : NULL;
-	uint32_t end = plan->graph->offsets[block + 1];
-
-	if (!part)
-		return end;
-	return end - (part->previous != HAWK_BLOCK_NOWHERE) - (part->next != HAWK_BLOCK_NOWHERE);
+	return HAWK_SNAPSHOT_FIRST_GROUP + plan->groups.count + block;
 }
 
 uint64_t hawk_snapshot_rest_nodes(uint64_t bytes)
@@ -43,11 +29,8 @@ const struct hawk_snapshot_rest *hawk_snapshot_rest(const struct hawk_snapshot_p
 uint64_t hawk_snapshot_count_edges(const struct hawk_snapshot_plan *plan, uint32_t block,
 				   size_t *rest)
 {
-	uint64_t count = 0;
+	uint64_t count = plan->graph->offsets[block + 1] - plan->graph->offsets[block];
 
-	for (uint32_t part = block; part != HAWK_BLOCK_NOWHERE;
-	     part = hawk_block_index_next_part(plan->index, part))
-		count += hawk_snapshot_part_edges_end(plan, part) - plan->graph->offsets[part];
 	if (hawk_snapshot_rest(plan, block, *rest))
 		count += hawk_snapshot_rest_nodes(plan->rests[(*rest)++].bytes);
 	return count;
@@ -56,13 +39,6 @@ uint64_t hawk_snapshot_count_edges(const struct hawk_snapshot_plan *plan, uint32
 bool hawk_snapshot_is_leader(const struct hawk_snapshot_plan *plan, uint32_t block)
 {
 	return plan->snapshot->reach->kinds[block] == HAWK_REACH_DEFINITELY_LOST;
-}
-
-uint32_t hawk_snapshot_next(const struct hawk_snapshot_plan *plan, uint32_t block)
-{
-	while (block < plan->index->count && !hawk_block_index_counts(plan->index, block))
-		block++;
-	return block;
 }
 
 static struct hawk_error *sort_roots(struct hawk_snapshot_plan *plan)
@@ -85,7 +61,7 @@ static struct hawk_error *sort_roots(struct hawk_snapshot_plan *plan)
 
 static struct hawk_error *keep_rest(struct hawk_snapshot_plan *plan, uint32_t block)
 {
-	uint64_t bytes = hawk_block_index_left_bytes(plan->index, block);
+	uint64_t bytes = hawk_block_own_bytes(plan->index, block);
 
 	if (bytes <= UINT32_MAX)
 		return NULL;
@@ -97,23 +73,14 @@ static struct hawk_error *keep_rest(struct hawk_snapshot_plan *plan, uint32_t bl
 	return NULL;
 }
 
-/** Counts nodes and edges, which are written before any of them, and numbers the nodes. */
+/** Counts nodes and edges, which are written before any of them. */
 static struct hawk_error *count(struct hawk_snapshot_plan *plan)
 {
-	uint32_t end = plan->index->count, nodes = 0;
+	uint32_t nodes = plan->index->count;
 	struct hawk_error *err = NULL;
 	size_t rest = 0;
 
-	if (plan->index->part_count) {
-		plan->nodes = calloc(end, sizeof(*plan->nodes));
-		if (!plan->nodes)
-			return &hawk_enomem;
-	}
-	for (uint32_t i = hawk_snapshot_next(plan, 0); !err && i < end;
-	     i = hawk_snapshot_next(plan, i + 1)) {
-		if (plan->nodes)
-			plan->nodes[i] = nodes;
-		nodes++;
+	for (uint32_t i = 0; !err && i < nodes; i++) {
 		plan->leaders += hawk_snapshot_is_leader(plan, i);
 		err = keep_rest(plan, i);
 		plan->edge_count += hawk_snapshot_count_edges(plan, i, &rest);
@@ -159,6 +126,5 @@ void hawk_snapshot_plan_deinit(struct hawk_snapshot_plan *plan)
 	hawk_snapshot_ids_deinit(&plan->ids);
 	free(plan->group_roots);
 	free(plan->roots);
-	free(plan->nodes);
 	free(plan->rests);
 }

@@ -28,7 +28,6 @@ struct hawk_snapshot_plan {
 	struct hawk_tree_roots groups;
 	uint64_t *group_roots; /**< by group: how many roots it has */
 	uint32_t *roots;       /**< sorted by group */
-	uint32_t *nodes; /**< by block: its number among those that count; NULL = the block's */
 	struct hawk_snapshot_ids ids;
 	struct hawk_snapshot_rest *rests; /**< ascending by block */
 	size_t rest_count, rest_capacity;
@@ -42,20 +41,13 @@ struct hawk_error *hawk_snapshot_plan_make(const struct hawk_heap_snapshot *snap
 					   struct hawk_snapshot_plan *ret);
 void hawk_snapshot_plan_deinit(struct hawk_snapshot_plan *plan);
 
-/** The node of a block, or of the one that it is a part of. */
+/** The node of a block. */
 uint32_t hawk_snapshot_node(const struct hawk_snapshot_plan *plan, uint32_t block);
-
-/** The next block from `block` on that is a node; the number of blocks = there is none. */
-uint32_t hawk_snapshot_next(const struct hawk_snapshot_plan *plan, uint32_t block);
 
 /** Whether the node of what is lost leads to it. */
 bool hawk_snapshot_is_leader(const struct hawk_snapshot_plan *plan, uint32_t block);
 
-/** Returns the end of the pointers of a part, without the links between parts, which are its last
- * edges. */
-uint32_t hawk_snapshot_part_edges_end(const struct hawk_snapshot_plan *plan, uint32_t block);
-
-/** Edges of a block that is a node. `*rest` is the next rest, and goes on. */
+/** Edges of a block. `*rest` is the next rest, and goes on. */
 uint64_t hawk_snapshot_count_edges(const struct hawk_snapshot_plan *plan, uint32_t block,
 				   size_t *rest);
 

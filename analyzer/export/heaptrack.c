@@ -163,7 +163,7 @@ static void take_block(struct writer *writer, uint32_t block)
 {
 	const struct hawk_heap *heap = writer->export->heap;
 	uint32_t site = hawk_heap_site_at(heap, block);
-	uint64_t bytes = hawk_block_index_left_bytes(&heap->index, block);
+	uint64_t bytes = hawk_block_own_bytes(&heap->index, block);
 	uint32_t step = site < heap->site_count ? writer->steps[site] : writer->not_sampled;
 
 	if (step == NO_STEP)
@@ -189,8 +189,7 @@ static struct hawk_error *take_blocks(struct writer *writer)
 	if (!writer->pieces || !writer->joined)
 		return &hawk_enomem;
 	for (uint32_t block = 0; block < index->count; block++)
-		if (hawk_block_index_counts(index, block))
-			take_block(writer, block);
+		take_block(writer, block);
 	return NULL;
 }
 

@@ -41,7 +41,7 @@ static void add_up_range(void *context, unsigned range)
 
 		hawk_progress_tick(number);
 		bytes += retained[number] +
-			 hawk_block_size(passes->index, dominators->blocks[number]);
+			 hawk_block_own_bytes(passes->index, dominators->blocks[number]);
 		size += sizes[number] + 1;
 		retained[number] = bytes;
 		sizes[number] = size;
@@ -224,20 +224,7 @@ struct hawk_error *hawk_dominators_retained_by_site(const struct hawk_dominators
 	return NULL;
 }
 
-uint64_t hawk_dominators_retained(const struct hawk_dominators *dominators,
-				  const struct hawk_block_index *index, uint32_t block)
+uint64_t hawk_dominators_retained(const struct hawk_dominators *dominators, uint32_t block)
 {
-	uint64_t bytes = 0;
-
-	for (uint32_t part = block; part != HAWK_BLOCK_NOWHERE;
-	     part = hawk_block_index_next_part(index, part)) {
-		uint32_t number = dominators->numbers[part];
-		uint32_t above = dominators->dominators[number];
-
-		/* Parts below others are in their sums. */
-		if (above && hawk_block_index_same(index, dominators->blocks[above], block))
-			continue;
-		bytes += dominators->retained[number];
-	}
-	return bytes;
+	return dominators->retained[dominators->numbers[block]];
 }

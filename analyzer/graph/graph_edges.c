@@ -136,39 +136,26 @@ static void gather(const struct job *job, struct part *part, const uint8_t *byte
 	}
 }
 
-/* Parts of a carved block hold each other, as if each had a pointer to its neighbours. */
-static void join_neighbours(const struct job *job, struct part *part, uint32_t block)
-{
-	const struct hawk_block_part *of = hawk_block_index_part(job->index, block);
-	uint64_t neighbours[2];
-	size_t count = 0;
-
-	if (of && of->previous != HAWK_BLOCK_NOWHERE)
-		neighbours[count++] = hawk_block_start(job->index, of->previous);
-	if (of && of->next != HAWK_BLOCK_NOWHERE)
-		neighbours[count++] = hawk_block_start(job->index, of->next);
-	gather(job, part, (const uint8_t *)neighbours, count);
-}
-
 static void read_block(const struct job *job, struct part *part, uint32_t block)
 {
 	struct batch *batch = &part->batch;
-	uint64_t at = hawk_block_start(job->index, block);
-	uint64_t end = (at + hawk_block_size(job->index, block)) & -(uint64_t)HAWK_WORD_BYTES;
+	struct hawk_stretch stretch = {0};
 	struct hawk_word_range range;
 
 	make_room(job, part);
 	if (!batch->block_count)
 		batch->first_block = block;
 	batch->starts[batch->block_count++] = batch->count;
-	while (at < end && !part->err && hawk_words_next(&part->words, at, end, &range)) {
-		hawk_prefetch_ahead(range.bytes);
-		hawk_prefetch_ahead(range.bytes + (1 << HAWK_LINE_LOG2));
-		gather(job, part, range.bytes, range.words);
-		at = range.start + range.words * HAWK_WORD_BYTES;
+	while (hawk_block_next_stretch(job->index, block, &stretch)) {
+		uint64_t at = stretch.start, end = stretch.end & -(uint64_t)HAWK_WORD_BYTES;
+
+		while (at < end && !part->err && hawk_words_next(&part->words, at, end, &range)) {
+			hawk_prefetch_ahead(range.bytes);
+			hawk_prefetch_ahead(range.bytes + (1 << HAWK_LINE_LOG2));
+			gather(job, part, range.bytes, range.words);
+			at = range.start + range.words * HAWK_WORD_BYTES;
+		}
 	}
-	if (job->index->part_count)
-		join_neighbours(job, part, block);
 }
 
 static void read_part(void *context, unsigned number)

@@ -68,8 +68,7 @@ static struct hawk_error *judge_contents(struct finder *finder, uint32_t number,
 		return err;
 	if (heuristic)
 		add_explained(finder, number, source, heuristic);
-	if (finder->prefixes && heuristic != HAWK_HEURISTIC_ENDPOINTER &&
-	    (source == HAWK_BLOCK_NOWHERE || !hawk_block_index_same(index, source, block)))
+	if (finder->prefixes && heuristic != HAWK_HEURISTIC_ENDPOINTER && source != block)
 		hawk_prefixes_note(finder->prefixes, block, value - hawk_block_start(index, block));
 	return NULL;
 }
@@ -131,8 +130,9 @@ static struct hawk_error *find_in_roots(struct finder *finder)
 	return NULL;
 }
 
-/* The words of `source` in order; `*edge` is its next edge. Words that are no edges (they belong to
- * blocks carved out of this one) are passed over. */
+/* The words of `source` in order; `*edge` is its next edge. Words that are no edges are passed
+ * over.
+ */
 static struct hawk_error *find_in_words(struct finder *finder, const struct hawk_word_range *range,
 					uint32_t source, uint32_t *edge, uint32_t end)
 {
@@ -160,14 +160,17 @@ static struct hawk_error *find_in_block(struct finder *finder, struct hawk_words
 {
 	uint32_t edge = finder->graph->offsets[block];
 	uint32_t edges_end = finder->graph->offsets[block + 1];
-	uint64_t at = hawk_block_start(finder->explainer.index, block);
-	uint64_t end = (at + hawk_block_size(finder->explainer.index, block)) & -(uint64_t)WORD;
+	struct hawk_stretch stretch = {0};
 	struct hawk_word_range range;
 	struct hawk_error *err = NULL;
 
-	while (at < end && !err && hawk_words_next(words, at, end, &range)) {
-		err = find_in_words(finder, &range, block, &edge, edges_end);
-		at = range.start + range.words * WORD;
+	while (!err && hawk_block_next_stretch(finder->explainer.index, block, &stretch)) {
+		uint64_t at = stretch.start, end = stretch.end & -(uint64_t)WORD;
+
+		while (at < end && !err && hawk_words_next(words, at, end, &range)) {
+			err = find_in_words(finder, &range, block, &edge, edges_end);
+			at = range.start + range.words * WORD;
+		}
 	}
 	return !err && words->failed ? &hawk_enomem : err;
 }

@@ -41,6 +41,8 @@ static bool leads_to(const struct hawk_block_index *index, uint64_t value, uint3
 {
 	if (!(edge & HAWK_EDGE_INTERIOR))
 		return value == start;
+	if (index->nest_count) /* blocks in it, and their headers, are not the block's */
+		return hawk_block_index_edge(index, value) == edge;
 	return value - start < hawk_block_size(index, edge >> 1) + index->apart;
 }
 
@@ -135,9 +137,9 @@ static struct hawk_error *read_block(struct reader *reader, uint32_t block)
 {
 	uint32_t edge = reader->graph->offsets[block];
 	uint32_t edges_end = reader->graph->offsets[block + 1];
+	struct hawk_stretch stretch = {0};
 	struct hawk_word_range range;
 	uint64_t start;
-	uint64_t end;
 
 	if (edge == edges_end || !is_wanted(reader, edge, edges_end))
 		return NULL;
@@ -150,33 +152,20 @@ static struct hawk_error *read_block(struct reader *reader, uint32_t block)
 		hawk_prefetch_ahead(bytes);
 		hawk_prefetch_ahead(bytes + (1 << HAWK_LINE_LOG2));
 	}
-	end = (start + hawk_block_size(reader->index, block)) & -(uint64_t)HAWK_WORD_BYTES;
-	for (uint64_t at = start;
-	     at < end && edge < edges_end && hawk_words_next(&reader->words, at, end, &range);
-	     at = range.start + range.words * HAWK_WORD_BYTES) {
-		struct hawk_error *err =
-			read_range(reader, block, range.start - start, &range, &edge, edges_end);
+	while (edge < edges_end && hawk_block_next_stretch(reader->index, block, &stretch)) {
+		uint64_t end = stretch.end & -(uint64_t)HAWK_WORD_BYTES;
 
-		if (err)
-			return err;
+		for (uint64_t at = stretch.start; at < end && edge < edges_end &&
+						  hawk_words_next(&reader->words, at, end, &range);
+		     at = range.start + range.words * HAWK_WORD_BYTES) {
+			struct hawk_error *err = read_range(reader, block, range.start - start,
+							    &range, &edge, edges_end);
+
+			if (err)
+				return err;
+		}
 	}
 	return NULL;
-}
-
-/* With all its parts; of a further part nothing. */
-static struct hawk_error *read_whole(struct reader *reader, uint32_t block)
-{
-	const struct hawk_block_index *index = reader->index;
-	struct hawk_error *err = NULL;
-
-	if (!index->part_count)
-		return read_block(reader, block);
-	if (hawk_block_index_whole(index, block) != block)
-		return NULL;
-	for (; block != HAWK_BLOCK_NOWHERE && !err;
-	     block = hawk_block_index_next_part(index, block))
-		err = read_block(reader, block);
-	return err;
 }
 
 static void begin(struct reader *reader, const struct hawk_graph *graph,
@@ -214,21 +203,8 @@ struct hawk_error *hawk_pointers_read(const struct hawk_graph *graph, uint32_t f
 	begin(&reader, graph, function, context);
 	reader.wanted = wanted;
 	for (uint32_t block = first; !err && block < end; block++) {
-		err = read_whole(&reader, block);
+		err = read_block(&reader, block);
 		hawk_progress_tick(block);
 	}
-	return finish(&reader, err);
-}
-
-struct hawk_error *hawk_pointers_read_parts(const struct hawk_graph *graph, uint32_t first,
-					    uint32_t end, hawk_pointers_function *function,
-					    void *context)
-{
-	struct hawk_error *err = NULL;
-	struct reader reader;
-
-	begin(&reader, graph, function, context);
-	for (uint32_t block = first; !err && block < end; block++)
-		err = read_block(&reader, block);
 	return finish(&reader, err);
 }

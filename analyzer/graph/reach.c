@@ -185,17 +185,10 @@ static void add_up(const struct hawk_block_index *index, struct hawk_reach *reac
 		struct hawk_reach_sum *sum = &reach->sums[reach->kinds[block]];
 
 		sum->objects++;
-		sum->bytes += hawk_block_size(index, block);
+		sum->bytes += hawk_block_own_bytes(index, block);
 		hawk_progress_tick(block);
 	}
 	hawk_progress_end(&progress);
-	for (size_t i = 0; i < index->part_count; i++) {
-		const struct hawk_block_part *part = &index->parts[i];
-		struct hawk_reach_sum *sum = &reach->sums[reach->kinds[part->number]];
-
-		sum->objects -= part->previous != HAWK_BLOCK_NOWHERE;
-		sum->bytes += part->left_bytes - hawk_block_size(index, part->number);
-	}
 }
 
 static struct hawk_error *make_kinds(uint32_t count, enum hawk_edges edges, struct hawk_reach *ret)

@@ -391,5 +391,5 @@ uint64_t hawk_roots_inside(const struct hawk_heap *heap, const struct hawk_roots
 		return UINT64_MAX;
 	value -= hawk_block_start(&heap->index, block);
 	/* One past the end is inside as well. */
-	return value <= hawk_block_index_asked_bytes(&heap->index, block) ? value : UINT64_MAX;
+	return value <= hawk_block_size(&heap->index, block) ? value : UINT64_MAX;
 }

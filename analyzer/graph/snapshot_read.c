@@ -75,7 +75,6 @@ static bool is_root(const struct job *job, const struct hawk_root *root)
 static struct hawk_error *take_roots(void *context, struct hawk_snapshot_contents *contents)
 {
 	struct job *job = context;
-	const struct hawk_block_index *index = &job->graph->heap->index;
 	struct hawk_cursor *from = &contents->cursor;
 	int64_t owner = 0, edge = 0;
 	uint64_t address = 0;
@@ -96,7 +95,7 @@ static struct hawk_error *take_roots(void *context, struct hawk_snapshot_content
 		if (from->failed || owner < 0 || owner > 0xfffffff || edge < 0 ||
 		    edge > UINT32_MAX || !is_root(job, root))
 			return hawk_snapshot_nonsense(HAWK_SNAPSHOT_ROOTS);
-		if (root->edge != hawk_block_index_whole(index, root->edge >> 1) << 1)
+		if (root->edge & HAWK_ROOT_INTERIOR)
 			job->graph->roots.insides[contents->first + i] = hawk_column_get(from) - 1;
 	}
 	return from->failed ? hawk_snapshot_nonsense(HAWK_SNAPSHOT_ROOTS) : NULL;

@@ -127,8 +127,8 @@ static struct hawk_error *fill_places(void *context, size_t number,
 
 	piece->first = first;
 	piece->items = end - first;
-	err = hawk_pointers_read_parts(graph, hawk_graph_source(graph, first, 0), last_block + 1,
-				       take_pointers, &places);
+	err = hawk_pointers_read(graph, hawk_graph_source(graph, first, 0), last_block + 1, NULL,
+				 take_pointers, &places);
 	put_unknown(&places, end);
 	hawk_column_put_bytes(&piece->column, places.insides.bytes, places.insides.size);
 	piece->column.failed |= places.insides.failed;
@@ -146,17 +146,17 @@ static struct hawk_error *fill_roots(void *context, size_t number,
 	piece->items = least(graph->roots.count - piece->first, FRAME_ROOTS);
 	for (uint64_t i = piece->first; i < piece->first + piece->items; i++) {
 		const struct hawk_root *root = &graph->roots.items[i];
-		uint32_t whole = hawk_block_index_whole(&graph->heap->index, root->edge >> 1);
 
 		hawk_column_put(&piece->column, root->kind);
 		hawk_column_put_signed(&piece->column,
 				       (int64_t)root->owner - (int64_t)before.owner);
 		hawk_column_put_signed(&piece->column, (int64_t)(root->address - before.address));
 		hawk_column_put_signed(&piece->column, (int64_t)root->edge - (int64_t)before.edge);
-		if (root->edge != whole << 1)
-			hawk_column_put(&piece->column,
-					hawk_roots_inside(graph->heap, &graph->roots, i, whole) +
-						1);
+		if (root->edge & HAWK_ROOT_INTERIOR)
+			hawk_column_put(
+				&piece->column,
+				hawk_roots_inside(graph->heap, &graph->roots, i, root->edge >> 1) +
+					1);
 		before = *root;
 	}
 	return NULL;

@@ -59,16 +59,17 @@ void hawk_block_cover(const struct hawk_block_index *index, uint64_t start, uint
 	}
 }
 
-struct hawk_error *hawk_block_cover_rest(struct hawk_block_index *index,
-					 const struct hawk_block *block, uint64_t at,
-					 uint32_t number)
+struct hawk_error *hawk_block_cover_on(struct hawk_block_index *index, uint64_t start, uint64_t end,
+				       uint32_t number)
 {
 	unsigned chunk_log2 = hawk_block_index_chunk_log2(index);
 	uint64_t chunk_bytes = UINT64_C(1) << chunk_log2;
-	uint64_t end = block->start + block->size;
+	uint64_t granule_bytes = UINT64_C(1) << hawk_block_index_granule_log2(index);
 	uint64_t next;
 
-	for (; at < end; at = next) {
+	if (start == hawk_block_start(index, number))
+		start += granule_bytes;
+	for (uint64_t at = start; at < end; at = next) {
 		struct hawk_error *err;
 
 		next = (at & -chunk_bytes) + chunk_bytes;
@@ -85,11 +86,10 @@ struct hawk_error *hawk_block_cover_rest(struct hawk_block_index *index,
 }
 
 void hawk_block_cover_start(const struct hawk_block_index *index, const struct hawk_block *block,
-			    uint64_t end, uint32_t number)
+			    uint32_t number)
 {
 	uint32_t chunk = hawk_block_index_chunk(index, block->start);
 	uint64_t granule = block->start >> hawk_block_index_granule_log2(index);
-	uint64_t behind = block->start + (block->size ? block->size : 1);
 
 	index->granules[number] = chunk << HAWK_CHUNK_GRANULES_LOG2 |
 				  (uint32_t)(granule & ((1u << HAWK_CHUNK_GRANULES_LOG2) - 1));
@@ -97,6 +97,6 @@ void hawk_block_cover_start(const struct hawk_block_index *index, const struct h
 	index->traces[number] = block->trace;
 	if (index->heads)
 		index->heads[number] = hawk_block_cover_head(block);
-	hawk_block_cover(index, block->start, least(behind, end), number, number);
+	hawk_block_cover(index, block->start, block->start + 1, number, number);
 	hawk_block_cover_record(index, block->start)->starts |= UINT64_C(1) << (granule & 63);
 }

@@ -29,16 +29,15 @@ struct hawk_error *hawk_block_cover_chunk(struct hawk_block_index *index, uint64
 void hawk_block_cover(const struct hawk_block_index *index, uint64_t start, uint64_t end,
 		      uint32_t number, uint32_t begun);
 
-/** The same for what lies of block `number` at `at` and above it, in whatever chunks; the block
- * begins in an earlier record. */
-struct hawk_error *hawk_block_cover_rest(struct hawk_block_index *index,
-					 const struct hawk_block *block, uint64_t at,
-					 uint32_t number);
+/** The same for what lies of [start, end), in whatever chunks, behind the first granule of block
+ * `number`, the last one so far. */
+struct hawk_error *hawk_block_cover_on(struct hawk_block_index *index, uint64_t start, uint64_t end,
+				       uint32_t number);
 
-/** Stores block `number`, which begins in a chunk that has a number, and covers what it has below
- * `end`, in that chunk. No record behind that in which it begins has been touched. */
+/** Stores block `number`, which begins in a chunk that has a number, and covers its first granule.
+ * No record behind that in which it begins has been touched. */
 void hawk_block_cover_start(const struct hawk_block_index *index, const struct hawk_block *block,
-			    uint64_t end, uint32_t number);
+			    uint32_t number);
 
 /** Returns the upper 16 bits of the block's header. */
 static inline uint16_t hawk_block_cover_head(const struct hawk_block *block)

@@ -4,7 +4,7 @@
  * The block index: filled block by block in ascending order, every record touched once.
  */
 #include "block_cover.h"
-#include "block_parts.h"
+#include "block_nests.h"
 #include "block_run.h"
 
 #include <assert.h>
@@ -71,7 +71,7 @@ void hawk_block_index_deinit(struct hawk_block_index *index)
 	hawk_area_destroy(&index->records_area);
 	free(index->chunk_addresses);
 	free(index->large);
-	free(index->parts);
+	free(index->nests);
 	*index = (struct hawk_block_index){0};
 }
 
@@ -116,15 +116,14 @@ static struct hawk_error *make_room(struct hawk_block_index *index, size_t count
 	return err;
 }
 
-struct hawk_error *hawk_block_index_add_one(struct hawk_block_index *index,
-					    const struct hawk_block *block)
+/* Stores the next block, and covers its first granule. */
+static struct hawk_error *add_row(struct hawk_block_index *index, const struct hawk_block *block)
 {
 	unsigned chunk_log2 = hawk_block_index_chunk_log2(index);
 	uint64_t chunk = block->start >> chunk_log2;
-	uint64_t chunk_end = (chunk + 1) << chunk_log2;
+	uint64_t end = block->start + block->size;
 	struct hawk_error *err;
 
-	assert(block->start >= index->end);
 	assert(!(block->start & ((1u << hawk_block_index_granule_log2(index)) - 1)));
 	if (block->start >= HAWK_INDEXED_END || block->size > HAWK_INDEXED_END - block->start)
 		return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
@@ -139,16 +138,41 @@ struct hawk_error *hawk_block_index_add_one(struct hawk_block_index *index,
 		err = add_large(index, block);
 	if (err)
 		return err;
-	hawk_block_cover_start(index, block, chunk_end, index->count);
-	err = hawk_block_cover_rest(index, block, chunk_end, index->count);
-	if (err)
-		return err;
-	index->end = block->start + block->size;
+	hawk_block_cover_start(index, block, index->count);
 	if (!index->count)
 		index->first_chunk = chunk;
+	if (end > index->end)
+		index->end = end;
 	index->chunk_span = (index->end >> chunk_log2) - index->first_chunk + 1;
 	index->count++;
 	return NULL;
+}
+
+/* Stores a block that none lies in. */
+static struct hawk_error *add_whole(struct hawk_block_index *index, const struct hawk_block *block)
+{
+	struct hawk_error *err = add_row(index, block);
+
+	if (err)
+		return err;
+	err = hawk_block_cover_on(index, block->start, block->start + block->size,
+				  index->count - 1);
+	index->count -= err != NULL;
+	return err;
+}
+
+/* Stores a block that the next one may lie in, or that lies in another one. */
+static struct hawk_error *add_open(struct hawk_block_index *index, const struct hawk_block *block)
+{
+	struct hawk_error *err = hawk_block_nests_settle(index, block->depth);
+
+	if (!err)
+		err = hawk_block_nests_cut(index, block);
+	if (!err)
+		err = add_row(index, block);
+	if (!err)
+		hawk_block_nests_open(index, block);
+	return err;
 }
 
 /* A run of usual blocks, at a third of the cost. Returns how many were taken; there is room for
@@ -174,25 +198,23 @@ static size_t add_usual(struct hawk_block_index *index, const struct hawk_block 
 struct hawk_error *hawk_block_index_add(struct hawk_block_index *to,
 					const struct hawk_block *blocks, size_t count)
 {
-	/* With those that are held back. */
-	size_t more = count + HAWK_BLOCK_DEPTH_MAX + 1;
-	bool room = to->count < HAWK_BLOCKS_MAX && more <= HAWK_BLOCKS_MAX - to->count;
-	struct hawk_error *err = room ? make_room(to, more) : NULL;
+	bool room = to->count < HAWK_BLOCKS_MAX && count <= HAWK_BLOCKS_MAX - to->count;
+	struct hawk_error *err = room ? make_room(to, count) : NULL;
 	struct hawk_block_marks marks = {0};
 
 	for (size_t i = 0; i < count && !err; i++) {
-		/* The next one shows that nothing was carved out. */
+		/* The next one shows that nothing lies in it. */
 		bool whole = i + 1 < count && !blocks[i].depth && !blocks[i + 1].depth;
 
-		if (!whole)
-			err = hawk_block_parts_hold(to, &blocks[i]);
-		else if (to->carved_count)
-			err = hawk_block_parts_settle(to, 0);
-		if (err || !whole)
+		if (!whole) {
+			err = add_open(to, &blocks[i]);
 			continue;
-		err = hawk_block_index_add_one(to, &blocks[i]);
-		/* `room` is for all from here on, but for parts. */
-		if (!err && room && i + 1 < count && !to->part_count)
+		}
+		if (to->open_count)
+			err = hawk_block_nests_settle(to, 0);
+		if (!err)
+			err = add_whole(to, &blocks[i]);
+		if (!err && room)
 			i += add_usual(to, blocks + i + 1, count - i - 1, &marks);
 	}
 	return err;
@@ -200,7 +222,7 @@ struct hawk_error *hawk_block_index_add(struct hawk_block_index *to,
 
 struct hawk_error *hawk_block_index_finish(struct hawk_block_index *index)
 {
-	struct hawk_error *err = hawk_block_parts_settle(index, 0);
+	struct hawk_error *err = hawk_block_nests_settle(index, 0);
 	size_t bytes = sizeof(uint32_t) * (size_t)index->count;
 
 	hawk_area_trim(&index->granules_area, bytes);
@@ -252,8 +274,11 @@ uint32_t hawk_block_index_large_at(const struct hawk_block_index *index, uint64_
 {
 	const struct hawk_large_block *large = large_below(index, address);
 
+	if (index->nest_count)
+		return hawk_block_index_inside(
+			index, hawk_block_index_first(index, address + 1) - 1, address);
 	assert(large && address - large->start < large->size);
-	return large->number;
+	return large->number << 1 | 1;
 }
 
 uint32_t hawk_block_index_ended_at(const struct hawk_block_index *index, uint64_t address)

@@ -14,17 +14,17 @@ static bool has_header(const struct hawk_heap *heap, uint32_t block)
 	return hawk_heap_knows_of(heap, heap->index.traces[block]) & HAWK_HEAP_HEADERS;
 }
 
-/** The first word of the header of block `whole`, which stands for a block; 0 if it cannot be read.
+/** The first word of the header of `block`; 0 if it cannot be read.
  * `near`: NULL, or of the heap's target. */
-static uint64_t word_of(const struct hawk_heap *heap, struct hawk_near *near, uint32_t whole)
+static uint64_t word_of(const struct hawk_heap *heap, struct hawk_near *near, uint32_t block)
 {
-	uint64_t start = hawk_block_start(&heap->index, whole);
+	uint64_t start = hawk_block_start(&heap->index, block);
 	uint64_t word;
 	size_t got;
 
 	if (heap->index.heads)
-		return (uint64_t)heap->index.heads[whole] << 48;
-	if (!has_header(heap, whole) || start < HAWK_HEADER_BYTES)
+		return (uint64_t)heap->index.heads[block] << 48;
+	if (!has_header(heap, block) || start < HAWK_HEADER_BYTES)
 		return 0;
 	start -= HAWK_HEADER_BYTES;
 	got = near ? hawk_near_read(near, start, &word, sizeof(word))
@@ -35,18 +35,17 @@ static uint64_t word_of(const struct hawk_heap *heap, struct hawk_near *near, ui
 static bool take_block(const struct hawk_heap *heap, struct hawk_near *near, uint32_t block,
 		       struct hawk_block *ret)
 {
-	uint32_t whole = hawk_block_index_whole(&heap->index, block);
-	uint64_t word = word_of(heap, near, whole);
+	uint64_t word = word_of(heap, near, block);
 
 	*ret = (struct hawk_block){
-		.start = hawk_block_start(&heap->index, whole),
-		.size = hawk_block_index_asked_bytes(&heap->index, whole),
-		.trace = heap->index.traces[whole],
+		.start = hawk_block_start(&heap->index, block),
+		.size = hawk_block_size(&heap->index, block),
+		.trace = heap->index.traces[block],
 		.kind = (uint8_t)hawk_header_kind(word),
 		.birth = hawk_header_birth(word),
 		.offset_code = (uint8_t)hawk_header_offset_code(word),
 	};
-	return word != 0 || !has_header(heap, whole);
+	return word != 0 || !has_header(heap, block);
 }
 
 static void prefetch_next(const struct hawk_heap *heap, struct hawk_near *near, uint32_t block)
@@ -59,10 +58,8 @@ static void prefetch_next(const struct hawk_heap *heap, struct hawk_near *near, 
 
 uint16_t hawk_heap_next_head(const struct hawk_heap *heap, struct hawk_near *near, uint32_t block)
 {
-	uint32_t whole = hawk_block_index_whole(&heap->index, block);
-
-	prefetch_next(heap, near, whole);
-	return (uint16_t)(word_of(heap, near, whole) >> 48);
+	prefetch_next(heap, near, block);
+	return (uint16_t)(word_of(heap, near, block) >> 48);
 }
 
 bool hawk_heap_block(const struct hawk_heap *heap, uint32_t block, struct hawk_block *ret)

@@ -81,7 +81,7 @@ static bool next_heap(struct heap_walk *walk)
 	if (number == index->count)
 		return false;
 	start = walk->block = hawk_block_start(index, number);
-	end = start + hawk_block_index_asked_bytes(index, hawk_block_index_whole(index, number));
+	end = start + hawk_block_size(index, number);
 	claim = hawk_heap_spans_at(&walk->heap->spans, start);
 	walk->is_claimed = claim && hawk_span_is_heap(claim->kind);
 	walk->is_chunk = !walk->is_claimed && find_chunk(walk->heap, number, end, &chunk);

@@ -12,10 +12,9 @@
 
 enum { FRAME_BLOCKS = 1 << 15 };
 
-/** Blocks of one frame, by number in the index; parts behind the first are no blocks. */
+/** Blocks of one frame, by number in the index. */
 struct frame {
 	uint32_t start, end;
-	uint64_t first; /**< blocks before it */
 };
 
 struct saver {
@@ -30,32 +29,19 @@ static uint64_t chunk_of(const struct hawk_block_index *index, uint32_t block)
 	return hawk_block_start(index, block) >> hawk_block_index_chunk_log2(index);
 }
 
-/* How many blocks each is carved out of. */
+/* In how many blocks each lies. */
 static struct hawk_error *find_depths(struct saver *saver)
 {
 	const struct hawk_block_index *index = &saver->heap->index;
-	uint64_t ends[HAWK_BLOCK_DEPTH_MAX + 1];
-	unsigned depth = 0;
-	size_t next = 0; /* part */
 
-	if (!index->part_count)
+	if (!index->nest_count)
 		return NULL;
 	saver->depths = calloc((size_t)index->count + 1, 1);
 	if (!saver->depths)
 		return &hawk_enomem;
-	for (uint32_t block = 0; block < index->count; block++) {
-		const struct hawk_block_part *part =
-			next < index->part_count && index->parts[next].number == block
-				? &index->parts[next++]
-				: NULL;
-
-		while (depth && ends[depth - 1] <= hawk_block_start(index, block) &&
-		       !(part && part->previous != HAWK_BLOCK_NOWHERE))
-			depth--;
-		saver->depths[block] = (uint8_t)depth;
-		if (part && part->previous == HAWK_BLOCK_NOWHERE && depth <= HAWK_BLOCK_DEPTH_MAX)
-			ends[depth++] = part->end;
-	}
+	for (size_t i = 0; i < index->nest_count; i++)
+		for (uint32_t j = index->nests[i].number + 1; j < index->nests[i].behind; j++)
+			saver->depths[j]++;
 	return NULL;
 }
 
@@ -65,13 +51,12 @@ static bool may_begin(const struct saver *saver, uint32_t block)
 	const struct hawk_block_index *index = &saver->heap->index;
 
 	return chunk_of(index, block) != chunk_of(index, block - 1) &&
-	       !(saver->depths && saver->depths[block]) && hawk_block_index_counts(index, block);
+	       !(saver->depths && saver->depths[block]);
 }
 
 static struct hawk_error *cut_frames(struct saver *saver)
 {
 	const struct hawk_block_index *index = &saver->heap->index;
-	uint64_t blocks = 0;
 
 	saver->frames = calloc(index->count / FRAME_BLOCKS + 1, sizeof(*saver->frames));
 	if (!saver->frames)
@@ -80,31 +65,23 @@ static struct hawk_error *cut_frames(struct saver *saver)
 		end = index->count - start > FRAME_BLOCKS ? start + FRAME_BLOCKS : index->count;
 		while (end < index->count && !may_begin(saver, end))
 			end++;
-		saver->frames[saver->count++] = (struct frame){start, end, blocks};
-		for (uint32_t i = start; saver->depths && i < end; i++)
-			blocks += hawk_block_index_counts(index, i);
-		if (!saver->depths)
-			blocks += end - start;
+		saver->frames[saver->count++] = (struct frame){start, end};
 	}
 	return NULL;
 }
 
 /** The blocks of a frame, read once. */
 static struct hawk_error *read_blocks(const struct saver *saver, const struct frame *frame,
-				      struct hawk_block **ret, size_t *count)
+				      struct hawk_block **ret)
 {
 	struct hawk_near near = {.target = saver->heap->target};
 	struct hawk_block *blocks = calloc(frame->end - frame->start, sizeof(*blocks));
 
 	if (!blocks)
 		return &hawk_enomem;
-	*count = 0;
 	for (uint32_t i = frame->start; i < frame->end; i++) {
-		if (saver->depths && !hawk_block_index_counts(&saver->heap->index, i))
-			continue;
-		hawk_heap_next_block(saver->heap, &near, i, &blocks[*count]);
-		blocks[*count].depth = saver->depths ? saver->depths[i] : 0;
-		++*count;
+		hawk_heap_next_block(saver->heap, &near, i, &blocks[i - frame->start]);
+		blocks[i - frame->start].depth = saver->depths ? saver->depths[i] : 0;
 	}
 	*ret = blocks;
 	return NULL;
@@ -146,12 +123,13 @@ static struct hawk_error *fill(void *context, size_t number, struct hawk_snapsho
 {
 	const struct saver *saver = context;
 	CLEANUP(free_ptr) struct hawk_block *blocks = NULL;
-	size_t count;
-	struct hawk_error *err = read_blocks(saver, &saver->frames[number], &blocks, &count);
+	const struct frame *frame = &saver->frames[number];
+	size_t count = frame->end - frame->start;
+	struct hawk_error *err = read_blocks(saver, frame, &blocks);
 
 	if (err)
 		return err;
-	piece->first = saver->frames[number].first;
+	piece->first = frame->start;
 	piece->items = count;
 	put_starts(&piece->column, hawk_block_index_granule_log2(&saver->heap->index), blocks,
 		   count);
@@ -211,7 +189,7 @@ struct hawk_error *hawk_heap_save(const struct hawk_heap *heap, struct hawk_snap
 	if (writer->flags & HAWK_SNAPSHOT_SITES_ONLY)
 		record.knows &= ~HAWK_HEAP_BLOCKS;
 	if (record.knows & HAWK_HEAP_BLOCKS)
-		record.blocks = hawk_block_index_block_count(&heap->index);
+		record.blocks = heap->index.count;
 	err = hawk_heap_record_save(&record, heap->target, writer);
 	return err || !(record.knows & HAWK_HEAP_BLOCKS) ? err : save_blocks(heap, writer);
 }

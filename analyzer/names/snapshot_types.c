@@ -53,8 +53,6 @@ static struct hawk_error *fill(void *context, size_t number, struct hawk_snapsho
 		struct hawk_type_words words;
 		struct hawk_block block;
 
-		if (!hawk_block_index_counts(index, i))
-			continue;
 		hawk_heap_next_block(saver->heap, &near, i, &block);
 		words = hawk_type_words_at(modules, &near, block.start, block.size);
 		if (words.first && hawk_block_type_of_vtable(saver->types, words.first))

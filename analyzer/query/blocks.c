@@ -67,13 +67,6 @@ static struct hawk_error *seek_blocks(struct sql_cursor *cursor,
 	return NULL;
 }
 
-/** A block that a pool carved up is one row, at its first part. */
-static struct hawk_error *enter_block(struct sql_cursor *cursor, uint64_t row, size_t *ret)
-{
-	*ret = hawk_block_index_counts(&cursor->sql->source.heap->index, (uint32_t)row);
-	return NULL;
-}
-
 /** Kind, age or type, as the block's header says; NULL where it is not known. */
 static struct hawk_error *get_known(const struct hawk_sql *sql, uint32_t number, int column,
 				    struct sql_value *ret)
@@ -104,7 +97,7 @@ static struct hawk_error *get_block(struct sql_cursor *cursor, uint64_t row, int
 		*ret = sql_integer(hawk_block_start(&heap->index, block));
 		break;
 	case BLOCK_SIZE:
-		*ret = sql_integer(hawk_block_index_left_bytes(&heap->index, block));
+		*ret = sql_integer(hawk_block_own_bytes(&heap->index, block));
 		break;
 	case BLOCK_SITE:
 		*ret = sql_site(hawk_heap_site_at(heap, block));
@@ -114,8 +107,7 @@ static struct hawk_error *get_block(struct sql_cursor *cursor, uint64_t row, int
 			hawk_leaks_kind(graph, cursor->sql->source.reach, block)));
 		break;
 	case BLOCK_RETAINED:
-		*ret = sql_integer(hawk_dominators_retained(
-			cursor->sql->source.dominators, &cursor->sql->source.heap->index, block));
+		*ret = sql_integer(hawk_dominators_retained(cursor->sql->source.dominators, block));
 		break;
 	default:
 		return get_known(cursor->sql, block, column, ret);
@@ -131,7 +123,6 @@ const struct sql_table hawk_sql_blocks = {
 	.column_needs = {{BLOCK_REACH, HAWK_SQL_REACH}, {BLOCK_RETAINED, HAWK_SQL_DOMINATORS}},
 	.rows = block_rows,
 	.seek = seek_blocks,
-	.enter = enter_block,
 	.column = get_block,
 };
 
@@ -168,9 +159,7 @@ static void sum_site(const struct hawk_sql *sql, uint32_t site,
 		uint64_t bytes;
 		struct sql_sum *sum;
 
-		if (!hawk_block_index_counts(&graph->heap->index, block))
-			continue;
-		bytes = hawk_block_index_left_bytes(&graph->heap->index, block);
+		bytes = hawk_block_own_bytes(&graph->heap->index, block);
 		sum = &sums[size_class(bytes)][hawk_leaks_kind(graph, sql->source.reach, block)];
 		sum->objects++;
 		sum->bytes += bytes;

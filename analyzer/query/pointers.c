@@ -30,32 +30,7 @@ static uint32_t wished_block(const struct hawk_block_index *index,
 	bool interior;
 	uint32_t block = hawk_block_index_find(index, constraint->low, &interior);
 
-	return interior || !hawk_block_index_counts(index, block) ? HAWK_BLOCK_NOWHERE : block;
-}
-
-/** Moves the end behind the last part of every block that begins in the range: other rows that come
- * with them are not of these blocks, and SQLite leaves them out. */
-static void include_parts(struct sql_cursor *cursor, const struct hawk_block_index *index,
-			  const struct sql_constraint *constraint)
-{
-	uint64_t end = cursor->end;
-
-	if (!index->part_count || cursor->at >= end)
-		return;
-	if (constraint->low == constraint->high) {
-		uint32_t block = (uint32_t)cursor->at;
-
-		end = hawk_block_index_first(index,
-					     hawk_block_start(index, block) +
-						     hawk_block_index_asked_bytes(index, block));
-	} else {
-		for (size_t i = 0; i < index->part_count; i++)
-			if (index->parts[i].first >= cursor->at && index->parts[i].first < end &&
-			    index->parts[i].number >= cursor->end)
-				cursor->end = index->parts[i].number + UINT64_C(1);
-	}
-	if (end > cursor->end)
-		cursor->end = end;
+	return interior ? HAWK_BLOCK_NOWHERE : block;
 }
 
 static struct hawk_error *seek_edges(struct sql_cursor *cursor,
@@ -71,7 +46,6 @@ static struct hawk_error *seek_edges(struct sql_cursor *cursor,
 		cursor->at = hawk_block_index_first(index, constraints[0].low);
 		if (constraints[0].high < UINT64_MAX)
 			cursor->end = hawk_block_index_first(index, constraints[0].high + 1);
-		include_parts(cursor, index, &constraints[0]);
 	}
 	if (!constraints[1].given || constraints[1].low != constraints[1].high)
 		return NULL;
@@ -207,12 +181,12 @@ static struct hawk_error *get_root(struct sql_cursor *cursor, uint64_t row, int 
 {
 	const struct hawk_graph *graph = cursor->sql->source.graph;
 	const struct hawk_root *root = &graph->roots.items[row];
-	uint32_t target = hawk_block_index_whole(&graph->heap->index, root->edge >> 1);
+	uint32_t target = root->edge >> 1;
 	const struct sql_value values[ROOT_NAMES] = {
 		sql_text(hawk_root_kind_name((enum hawk_root_kind)root->kind)),
 		sql_integer_if(root->kind != HAWK_ROOT_REGISTER, root->address),
 		sql_integer(hawk_block_start(&graph->heap->index, target)),
-		sql_integer(root->edge != target << 1),
+		sql_integer(root->edge & HAWK_ROOT_INTERIOR),
 	};
 
 	if (column >= ROOT_NAMES)

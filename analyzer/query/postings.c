@@ -65,12 +65,11 @@ struct hawk_error *hawk_sql_blocks_by_site(struct hawk_sql *sql)
 
 static void give_sources(const struct hawk_sql *sql, take_pair *take, struct sql_postings *postings)
 {
-	const struct hawk_block_index *index = &sql->source.heap->index;
 	const struct hawk_graph *edges = sql->source.graph;
 
 	for (uint32_t block = 0; block < edges->count; block++)
 		for (uint32_t i = edges->offsets[block]; i < edges->offsets[block + 1]; i++)
-			take(postings, hawk_block_index_whole(index, edges->edges[i] >> 1), block);
+			take(postings, edges->edges[i] >> 1, block);
 }
 
 struct hawk_error *hawk_sql_sources_by_block(struct hawk_sql *sql)
@@ -85,9 +84,7 @@ static void give_roots(const struct hawk_sql *sql, take_pair *take, struct sql_p
 	const struct hawk_graph *graph = sql->source.graph;
 
 	for (size_t i = 0; i < graph->roots.count; i++)
-		take(postings,
-		     hawk_block_index_whole(&graph->heap->index, graph->roots.items[i].edge >> 1),
-		     (uint32_t)i);
+		take(postings, graph->roots.items[i].edge >> 1, (uint32_t)i);
 }
 
 struct hawk_error *hawk_sql_roots_by_block(struct hawk_sql *sql)

@@ -169,7 +169,7 @@ struct hawk_error *hawk_report_find_block(const struct hawk_pointer_report *repo
 	uint32_t block = hawk_block_index_find(index, address, &interior);
 
 	if (block != HAWK_BLOCK_NOWHERE) {
-		*ret = hawk_block_index_whole(index, block);
+		*ret = block;
 		return NULL;
 	}
 	if (report->heap->knows)

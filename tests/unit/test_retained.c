@@ -40,7 +40,7 @@ static void expect_retained(const struct site_world *fixture, const struct graph
 		assert_int_equal(all[site], retained_by(fixture, oracle, edges, site, UINT64_MAX));
 	}
 	for (uint32_t block = 0; block < fixture->heap.index.count; block++)
-		assert_int_equal(hawk_dominators_retained(&dominators, &fixture->heap.index, block),
+		assert_int_equal(hawk_dominators_retained(&dominators, block),
 				 oracle->retained[edges][block]);
 	hawk_dominators_deinit(&dominators);
 }

@@ -44,7 +44,7 @@ static void make_large(struct choice_world *world)
 	for (uint32_t i = (uint32_t)random_below(world, 100);
 	     i < index->count && index->large_count < LARGE_MAX;
 	     i += 1 + (uint32_t)random_below(world, 100)) {
-		if (hawk_block_index_part(index, i))
+		if (hawk_block_nest(index, i))
 			continue;
 		index->sizes[i] = UINT32_MAX;
 		world->large[index->large_count++] = (struct hawk_large_block){
@@ -206,7 +206,7 @@ TEST(bits_of_random_heaps_are_those_of_blocks_one_by_one)
 		struct choice_world world;
 
 		open_world(&world, seed);
-		parts += world.heap.index.part_count;
+		parts += world.heap.index.nest_count;
 		large += world.heap.index.large_count;
 		for (unsigned i = 0; i < WISHES; i++) {
 			uint64_t mask = synthetic_random(&world.seed);

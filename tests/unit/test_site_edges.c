@@ -244,7 +244,7 @@ TEST(a_pool_is_one_source_however_many_objects_of_its_site_lie_in_it)
 						 .kind = HAWK_KIND_POOL,
 					 });
 	site_world_open(&fixture, world);
-	assert_int_equal(fixture.heap.index.part_count, 4);
+	assert_int_equal(fixture.heap.index.nest_count, 1);
 	assert_null(hawk_site_graph_make(&fixture.graph, NULL, &sites));
 	assert_int_equal(sites.edge_count, 1);
 	assert_int_equal(sites.edges[0].counts.pointers, 64 - 3 * 2);

@@ -198,8 +198,8 @@ static struct hawk_error *add_block(struct tally *tally, struct hawk_near *near,
 	}
 	set_bit(tally->recorded, block);
 	record = record_of(tally, block);
-	record->objects += hawk_block_index_counts(&graph->heap->index, block);
-	record->bytes += hawk_block_index_left_bytes(&graph->heap->index, block);
+	record->objects++;
+	record->bytes += hawk_block_own_bytes(&graph->heap->index, block);
 	head = hawk_heap_next_head(graph->heap, near, block);
 	birth = hawk_birth_decode((uint8_t)head);
 	if (head && (!record->has_birth || birth < record->oldest_units)) {
@@ -285,8 +285,7 @@ static void add_roots(struct tally *tally)
 	}
 }
 
-/* `whole`: the block that `source` is, or is a part of. */
-static void add_edges(struct tally *tally, uint32_t source, uint32_t whole)
+static void add_edges(struct tally *tally, uint32_t source)
 {
 	const struct hawk_graph *edges = tally->graph;
 	struct hawk_leaks *leaks = tally->leaks;
@@ -295,20 +294,18 @@ static void add_edges(struct tally *tally, uint32_t source, uint32_t whole)
 		uint32_t edge = edges->edges[i];
 		uint32_t number;
 
-		if (!hawk_block_is_chosen(tally->recorded, edge >> 1) ||
-		    hawk_graph_ignores_edge(tally->graph, leaks->reach->ends, i) ||
-		    hawk_block_index_same(&tally->graph->heap->index, edge >> 1, whole))
+		if (!hawk_block_is_chosen(tally->recorded, edge >> 1) || edge >> 1 == source ||
+		    hawk_graph_ignores_edge(tally->graph, leaks->reach->ends, i))
 			continue;
 		number = tally->record_of[slot_of(tally, edge >> 1)];
 		add_pointer(tally, &leaks->records[number], edge,
 			    HAWK_LEAK_FROM_BLOCKS + leaks->reach->kinds[source],
 			    hawk_explained_edge(tally->explained, i));
-		leaks->records[number].source_blocks += tally->sources[number] != whole;
-		tally->sources[number] = whole;
+		leaks->records[number].source_blocks += tally->sources[number] != source;
+		tally->sources[number] = source;
 	}
 }
 
-/* The edges of all parts of a carved block come with its first one, so that it is one source. */
 static struct hawk_error *find_evidence(struct tally *tally)
 {
 	const struct hawk_block_index *index = &tally->graph->heap->index;
@@ -323,12 +320,8 @@ static struct hawk_error *find_evidence(struct tally *tally)
 	hawk_progress_begin(&progress, "looking for pointers to lost blocks", index->count);
 	add_roots(tally);
 	for (uint32_t block = 0; block < index->count; block++) {
-		uint32_t part =
-			hawk_block_index_whole(index, block) == block ? block : HAWK_BLOCK_NOWHERE;
-
 		hawk_progress_tick(block);
-		for (; part != HAWK_BLOCK_NOWHERE; part = hawk_block_index_next_part(index, part))
-			add_edges(tally, part, block);
+		add_edges(tally, block);
 	}
 	hawk_progress_end(&progress);
 	return NULL;

@@ -40,10 +40,10 @@ static void add_block(struct hawk_schema_blocks *blocks, uint32_t block, struct 
 {
 	const struct hawk_block_index *index = &blocks->heap->index;
 
-	schema->bytes += hawk_block_index_left_bytes(index, block);
-	schema->objects += hawk_block_index_counts(index, block);
-	if (index->part_count && hawk_block_index_part(index, block)) {
-		schema->carved += hawk_block_index_counts(index, block);
+	schema->bytes += hawk_block_own_bytes(index, block);
+	schema->objects++;
+	if (index->nest_count && hawk_block_nest(index, block)) {
+		schema->carved++;
 		return;
 	}
 	blocks->bits[block / 64] |= UINT64_C(1) << block % 64;

@@ -76,18 +76,16 @@ static void add_block(const struct hawk_heap *heap, const struct hawk_reach *rea
 {
 	uint8_t birth = (uint8_t)head;
 	const uint16_t *parts = spread->parts[birth];
-	/* Of a carved block every part comes here; it is one block. */
-	bool counts = hawk_block_index_counts(&heap->index, number);
-	uint64_t size = hawk_block_index_left_bytes(&heap->index, number);
+	uint64_t size = hawk_block_own_bytes(&heap->index, number);
 
 	ages->bytes += size;
-	ages->objects += counts;
-	ages->unknown_objects += counts && !head;
+	ages->objects++;
+	ages->unknown_objects += !head;
 	ages->reach_bytes[reach->kinds[number]] += size;
 	if (!head)
 		return;
 	for (unsigned bin = spread->first[birth]; bin < spread->end[birth]; bin++) {
-		ages->born_objects[bin] += counts ? parts[bin] : 0;
+		ages->born_objects[bin] += parts[bin];
 		ages->born_bytes[bin] += parts[bin] * size;
 	}
 }

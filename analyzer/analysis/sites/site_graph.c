@@ -139,14 +139,12 @@ static void count_source(struct entry *entry, uint32_t source, uint32_t edge)
 static struct hawk_error *add_pointer(struct tally *tally, uint32_t source, uint32_t source_site,
 				      uint32_t offset, uint32_t edge)
 {
-	uint32_t target = hawk_block_index_whole(&tally->graph->heap->index, edge >> 1);
+	uint32_t target = edge >> 1;
 	uint32_t target_site = hawk_heap_site_at(tally->graph->heap, target);
 	size_t sites = tally->graph->heap->site_count;
 	struct hawk_error *err;
 	uint32_t place;
 
-	if (target != edge >> 1)
-		edge |= HAWK_EDGE_INTERIOR;
 	if (target_site >= sites || (source != HAWK_BLOCK_NOWHERE && source_site >= sites) ||
 	    !hawk_block_is_chosen(tally->wanted, target))
 		return NULL;
@@ -171,12 +169,9 @@ static struct hawk_error *add_pointers(void *context, const struct hawk_pointer 
 		hawk_prefetch(&tally->next[pointers[i].edge >> 1]);
 	}
 	for (size_t i = 0; i < count && !err; i++) {
-		uint32_t source = hawk_block_index_whole(index, pointers[i].source);
+		uint32_t source = pointers[i].source;
 		uint64_t offset = pointers[i].offset;
 
-		if (source != pointers[i].source)
-			offset += hawk_block_start(index, pointers[i].source) -
-				  hawk_block_start(index, source);
 		err = add_pointer(tally, source, hawk_heap_site_at(tally->graph->heap, source),
 				  offset < HAWK_SITE_PLACE_BYTES_MAX ? (uint32_t)offset : ANYWHERE,
 				  pointers[i].edge);
@@ -216,9 +211,9 @@ static struct hawk_error *make_room(struct tally *tally)
 	tally->places = tally->next + index->count;
 	tally->pointer_count = (size_t)pointers;
 	for (uint32_t i = 0; i < edges->edge_count; i++)
-		tally->next[hawk_block_index_whole(index, edges->edges[i] >> 1)]++;
+		tally->next[edges->edges[i] >> 1]++;
 	for (size_t i = 0; i < roots->count; i++)
-		tally->next[hawk_block_index_whole(index, roots->items[i].edge >> 1)]++;
+		tally->next[roots->items[i].edge >> 1]++;
 	for (uint32_t i = 1; i < index->count; i++)
 		tally->next[i] += tally->next[i - 1];
 	return NULL;
@@ -239,7 +234,7 @@ static void count_targets(struct tally *tally)
 	const struct hawk_block_index *index = &tally->graph->heap->index;
 
 	for (uint32_t block = 0; block < index->count; block++) {
-		uint64_t bytes = hawk_block_index_left_bytes(index, block);
+		uint64_t bytes = hawk_block_own_bytes(index, block);
 		size_t end =
 			block + 1 < index->count ? tally->next[block + 1] : tally->pointer_count;
 

@@ -120,14 +120,13 @@ struct hawk_error *hawk_site_tree_begin(struct hawk_site_tree *tree)
 void hawk_site_tree_count(const struct hawk_heap *heap, struct hawk_site_tree *tree, bool by_start,
 			  uint32_t node, uint32_t block)
 {
-	unsigned objects = hawk_block_index_counts(&heap->index, block);
-	uint64_t bytes = hawk_block_index_left_bytes(&heap->index, block);
+	uint64_t bytes = hawk_block_own_bytes(&heap->index, block);
 
 	if (by_start) {
-		tree->nodes[node].start.flat_objects += objects;
+		tree->nodes[node].start.flat_objects++;
 		tree->nodes[node].start.flat_bytes += bytes;
 	} else {
-		tree->nodes[node].flat_objects += objects;
+		tree->nodes[node].flat_objects++;
 		tree->nodes[node].flat_bytes += bytes;
 	}
 }

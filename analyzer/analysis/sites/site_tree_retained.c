@@ -186,7 +186,7 @@ static struct hawk_error *find_leading(const struct hawk_graph *graph, enum hawk
 		    (passes(root) && hawk_block_is_chosen(leading->lasting, block)))
 			continue;
 		leading->pointed[leading->count++] = (struct pointed){
-			.block = hawk_block_index_whole(&graph->heap->index, block),
+			.block = block,
 			.weight = weight(root->kind),
 			.root = i,
 		};
@@ -236,8 +236,7 @@ static struct hawk_error *step_top(const struct folding *folding, uint32_t block
 		return hawk_site_tree_step(tree, 0, HAWK_TREE_LOST, 0, ret);
 	if (owner < OWNERS_SEVERAL)
 		return hawk_site_tree_step(tree, 0, HAWK_TREE_ROOT, owner, ret);
-	pointed = find_pointed(&folding->leading,
-			       hawk_block_index_whole(&folding->graph->heap->index, block));
+	pointed = find_pointed(&folding->leading, block);
 	if (!pointed)
 		return hawk_site_tree_step(tree, 0, HAWK_TREE_SHARED, 0, ret);
 	return hawk_site_tree_step(tree, 0, HAWK_TREE_SEVERAL, folding->groups[pointed->root], ret);

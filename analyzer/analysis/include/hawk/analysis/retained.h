@@ -52,8 +52,7 @@ struct hawk_error *hawk_retained_blocks_choose(const struct hawk_heap *heap,
 					       struct hawk_retained_blocks *ret);
 
 /** Adds what they retain by start pointers. `dominators` are by these. */
-void hawk_retained_blocks_add_start(const struct hawk_block_index *index,
-				    const struct hawk_dominators *dominators,
+void hawk_retained_blocks_add_start(const struct hawk_dominators *dominators,
 				    struct hawk_retained_blocks *blocks);
 void hawk_retained_blocks_deinit(struct hawk_retained_blocks *blocks);
 

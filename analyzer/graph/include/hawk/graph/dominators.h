@@ -57,8 +57,7 @@ struct hawk_error *hawk_dominators_retained_by_site(const struct hawk_dominators
 						    const struct hawk_heap *heap,
 						    const uint64_t *chosen, uint64_t *ret);
 
-/** What block `block` (one that stands for a block) retains, itself included. */
-uint64_t hawk_dominators_retained(const struct hawk_dominators *dominators,
-				  const struct hawk_block_index *index, uint32_t block);
+/** Returns what block `block` retains, itself included. */
+uint64_t hawk_dominators_retained(const struct hawk_dominators *dominators, uint32_t block);
 
 #endif

@@ -22,16 +22,11 @@ typedef struct hawk_error *
 hawk_pointers_function(void *context, const struct hawk_pointer *pointers, size_t count);
 
 /** Of blocks [first, end), ascending by source and offset: those of `graph`, which was made from
- * the same memory. All parts of a carved block come with its first one. `wanted`: a bit for each
+ * the same memory. `wanted`: a bit for each
  * block, and blocks none of whose pointers leads to one that has it are left out; others come with
  * all their pointers; NULL = none is. Of a living process: before the release. */
 struct hawk_error *hawk_pointers_read(const struct hawk_graph *graph, uint32_t first, uint32_t end,
 				      const uint64_t *wanted, hawk_pointers_function *function,
 				      void *context);
-
-/** The same, each number by itself: parts of a carved block come in the order of their numbers. */
-struct hawk_error *hawk_pointers_read_parts(const struct hawk_graph *graph, uint32_t first,
-					    uint32_t end, hawk_pointers_function *function,
-					    void *context);
 
 #endif

@@ -13,6 +13,9 @@
  * integers and wild words die there. (Chunk number, granule in it) is a 32-bit granule id. Each KiB
  * has a record: which granules begin a block, which ones blocks cover, how many blocks begin in
  * earlier records. A block is known by its number from 0 on; numbers ascend with addresses.
+ *
+ * Blocks may lie in blocks: an address belongs to the innermost one. The header of such a block
+ * (HAWK_HEADER_BYTES) and what is left of its last granule belong to none.
  */
 #ifndef HAWK_ANALYZER_HEAP_BLOCK_INDEX_H
 #define HAWK_ANALYZER_HEAP_BLOCK_INDEX_H
@@ -55,28 +58,20 @@ struct hawk_large_block {
 	uint32_t number;
 };
 
-/**
- * What is left of a block that a pool carved up is in the index as one or more blocks, from its
- * start on, between the pieces. Whoever holds one of them holds all: the graph has edges between
- * neighbours.
- */
-struct hawk_block_part {
+/** A block in which others lie: the pool objects that were carved out of it. */
+struct hawk_nest {
 	uint32_t number;
-	uint32_t previous; /**< part of the same block; HAWK_BLOCK_NOWHERE: this is the first */
-	uint32_t next;     /**< likewise; HAWK_BLOCK_NOWHERE: this is the last */
-	uint32_t first;    /**< the first part: the number that stands for the block */
-	uint64_t end;      /**< address behind the block that was carved up */
-	/** Of the first part: what is left of the block, padding behind pieces included; of others
-	 * 0. */
-	uint64_t left_bytes;
+	uint32_t behind; /**< number of the first block behind it */
+	uint32_t parent; /**< index of the one that it lies in; UINT32_MAX = none */
+	uint64_t end;
+	uint64_t own_bytes; /**< without blocks in it and their headers */
 };
 
-/** A block that is held back until it is known what was carved out of it. */
-struct hawk_carved {
-	struct hawk_block rest; /**< what has not been stored */
-	size_t latest;          /**< index of the last part; SIZE_MAX = none */
-	size_t first;           /**< likewise of the first */
-	uint64_t left_bytes;
+/** A block that the next ones may lie in. */
+struct hawk_open_block {
+	uint64_t at; /**< what is below has been covered */
+	uint64_t end;
+	uint32_t nest; /**< index among nests; UINT32_MAX = nothing lies in it so far */
 };
 
 struct hawk_block_index {
@@ -104,11 +99,11 @@ struct hawk_block_index {
 	 * past the end is told from one to the next block. */
 	bool apart;
 
-	struct hawk_block_part *parts; /**< by number; mostly none */
-	size_t part_count;
-	size_t part_capacity;
-	struct hawk_carved carved[HAWK_BLOCK_DEPTH_MAX + 1];
-	unsigned carved_count;
+	struct hawk_nest *nests; /**< by number; mostly none */
+	size_t nest_count;
+	size_t nest_capacity;
+	struct hawk_open_block open[HAWK_BLOCK_DEPTH_MAX + 1]; /**< by depth */
+	unsigned open_count;
 
 	struct hawk_area granules_area;
 	struct hawk_area sizes_area;
@@ -159,62 +154,14 @@ struct hawk_error *hawk_block_index_add(struct hawk_block_index *index,
  * not used. */
 struct hawk_error *hawk_block_index_finish(struct hawk_block_index *index);
 
-/** The first part of a carved block from `block` on; NULL: there is none. */
-const struct hawk_block_part *hawk_block_index_part_from(const struct hawk_block_index *index,
-							 uint32_t block);
-
-/** Which part of a carved block `block` is, or NULL: it is a whole one. */
-const struct hawk_block_part *hawk_block_index_part(const struct hawk_block_index *index,
-						    uint32_t block);
-
-/** Whether `block` stands for a block of the program, and is not a further part of one. */
-static inline bool hawk_block_index_counts(const struct hawk_block_index *index, uint32_t block)
-{
-	const struct hawk_block_part *part =
-		index->part_count ? hawk_block_index_part(index, block) : NULL;
-
-	return !part || part->previous == HAWK_BLOCK_NOWHERE;
-}
-
-/** The number that stands for the block that `block` is, or is a part of. */
-static inline uint32_t hawk_block_index_whole(const struct hawk_block_index *index, uint32_t block)
-{
-	const struct hawk_block_part *part =
-		index->part_count ? hawk_block_index_part(index, block) : NULL;
-
-	return part ? part->first : block;
-}
-
-/** Whether two numbers are the same block, or parts of the same one. */
-static inline bool hawk_block_index_same(const struct hawk_block_index *index, uint32_t a,
-					 uint32_t b)
-{
-	return a == b || (index->part_count &&
-			  hawk_block_index_whole(index, a) == hawk_block_index_whole(index, b));
-}
-
-/** The part behind `block`; HAWK_BLOCK_NOWHERE = there is none, or it is whole. */
-static inline uint32_t hawk_block_index_next_part(const struct hawk_block_index *index,
-						  uint32_t block)
-{
-	const struct hawk_block_part *part =
-		index->part_count ? hawk_block_index_part(index, block) : NULL;
-
-	return part ? part->next : HAWK_BLOCK_NOWHERE;
-}
-
-/** What the program asked for, whatever was carved out of it. `block` stands for a block. */
-uint64_t hawk_block_index_asked_bytes(const struct hawk_block_index *index, uint32_t block);
-
-/** How many blocks there are, carved ones counted once. */
-uint32_t hawk_block_index_block_count(const struct hawk_block_index *index);
-
 /** Memory in use: table, records, directory. */
 uint64_t hawk_block_index_memory_bytes(const struct hawk_block_index *index);
 
 /** The slow halves of the functions below. */
 uint64_t hawk_block_index_large_size(const struct hawk_block_index *index, uint32_t block);
 uint32_t hawk_block_index_large_at(const struct hawk_block_index *index, uint64_t address);
+uint32_t hawk_block_index_inside(const struct hawk_block_index *index, uint32_t block,
+				 uint64_t address);
 
 static inline uint64_t hawk_block_start(const struct hawk_block_index *index, uint32_t block)
 {
@@ -233,15 +180,42 @@ static inline uint64_t hawk_block_size(const struct hawk_block_index *index, uin
 	return size != UINT32_MAX ? size : hawk_block_index_large_size(index, block);
 }
 
-/** What is left of a block between the pieces, all of it with its first part, nothing with further
- * ones: sums count no byte twice, and are those of the walk. */
-static inline uint64_t hawk_block_index_left_bytes(const struct hawk_block_index *index,
-						   uint32_t block)
-{
-	const struct hawk_block_part *part =
-		index->part_count ? hawk_block_index_part(index, block) : NULL;
+/** Returns the nest of a block in which others lie, or NULL. */
+const struct hawk_nest *hawk_block_nest(const struct hawk_block_index *index, uint32_t block);
 
-	return part ? part->left_bytes : hawk_block_size(index, block);
+/** Returns the bytes of a block that are not those of blocks in it, nor of their headers: sums over
+ * blocks count no byte twice. */
+static inline uint64_t hawk_block_own_bytes(const struct hawk_block_index *index, uint32_t block)
+{
+	const struct hawk_nest *nest = index->nest_count ? hawk_block_nest(index, block) : NULL;
+
+	return nest ? nest->own_bytes : hawk_block_size(index, block);
+}
+
+/** A stretch of a block's own bytes. */
+struct hawk_stretch {
+	uint64_t start;
+	uint64_t end;
+	uint32_t next; /**< the block that follows, if it lies in this one */
+};
+
+/** The slow half of the next function. */
+bool hawk_block_stretch_behind(const struct hawk_block_index *index, uint32_t block,
+			       struct hawk_stretch *stretch);
+
+/** Goes to the next stretch of `block`, from zeros on. Returns false behind the last one. */
+static inline bool hawk_block_next_stretch(const struct hawk_block_index *index, uint32_t block,
+					   struct hawk_stretch *stretch)
+{
+	uint64_t start;
+
+	if (index->nest_count)
+		return hawk_block_stretch_behind(index, block, stretch);
+	if (stretch->next)
+		return false;
+	start = hawk_block_start(index, block);
+	*stretch = (struct hawk_stretch){start, start + hawk_block_size(index, block), 1};
+	return start < stretch->end;
 }
 
 /** The chunk number of `address`, 0 = no block is near, or HAWK_CHUNK_INSIDE. */
@@ -291,14 +265,20 @@ static inline uint32_t hawk_block_index_resolve(const struct hawk_block_index *i
 	uint32_t block;
 
 	if (number == HAWK_CHUNK_INSIDE)
-		return hawk_block_index_large_at(index, address) << 1 | 1;
+		return hawk_block_index_large_at(index, address);
 	record = hawk_block_index_record(index, number, address);
 	if (!(record->covers >> bit & 1))
 		return HAWK_BLOCK_NOWHERE;
 	block = record->rank + hawk_popcount(record->starts << (63 - bit)) - 1;
-	if (!(address & ((1u << granule_log2) - 1)))
-		return block << 1 | !(record->starts >> bit & 1);
+	if (!(address & ((1u << granule_log2) - 1))) {
+		if (record->starts >> bit & 1)
+			return block << 1;
+		if (!index->nest_count)
+			return block << 1 | 1;
+	}
 	/* Behind the end within its last granule? */
+	if (index->nest_count)
+		return hawk_block_index_inside(index, block, address);
 	if (address - hawk_block_start(index, block) >= hawk_block_size(index, block))
 		return HAWK_BLOCK_NOWHERE;
 	return block << 1 | 1;
@@ -335,12 +315,19 @@ static inline uint32_t hawk_block_index_resolve_pointer(const struct hawk_block_
 	uint32_t block;
 
 	if (number == HAWK_CHUNK_INSIDE)
-		return hawk_block_index_large_at(index, address) << 1 | 1;
+		return hawk_block_index_large_at(index, address);
 	record = hawk_block_index_record(index, number, address);
 	if (!(record->covers >> bit & 1)) {
 		if (within || (bit && !(record->covers >> (bit - 1) & 1)))
 			return HAWK_BLOCK_NOWHERE;
 		return hawk_block_index_ended_at(index, address);
+	}
+	if (index->nest_count) {
+		uint32_t edge = hawk_block_index_resolve(index, number, address);
+
+		return edge != HAWK_BLOCK_NOWHERE || !within
+			       ? edge
+			       : hawk_block_index_ended_at(index, address);
 	}
 	block = record->rank + hawk_popcount(record->starts << (63 - bit)) - 1;
 	if (!within)

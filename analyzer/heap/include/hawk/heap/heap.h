@@ -210,9 +210,9 @@ static inline uint32_t hawk_heap_site_at(const struct hawk_heap *heap, uint32_t 
 }
 
 /**
- * All about a block; of a part of a carved one, about that: its size is what was asked for. Kind,
- * birth and offset code are read from its header in the core (one cache miss); of a living process
- * they were kept. False, and they are 0, if that is not there.
+ * All about a block: its size is what was asked for, whatever lies in it. Kind, birth and offset
+ * code are read from its header in the core (one cache miss); of a living process they were kept.
+ * False, and they are 0, if that is not there.
  */
 bool hawk_heap_block(const struct hawk_heap *heap, uint32_t block, struct hawk_block *ret);
 
@@ -220,8 +220,8 @@ bool hawk_heap_block(const struct hawk_heap *heap, uint32_t block, struct hawk_b
 bool hawk_heap_next_block(const struct hawk_heap *heap, struct hawk_near *near, uint32_t block,
 			  struct hawk_block *ret);
 
-/** Upper 16 bits of the header of the block that `block` is, or is a part of (see
- * hawk_block_index.heads); 0 if it cannot be read. For one block after the other. */
+/** Upper 16 bits of the block's header (see hawk_block_index.heads); 0 if it cannot be read. For
+ * one block after the other. */
 uint16_t hawk_heap_next_head(const struct hawk_heap *heap, struct hawk_near *near, uint32_t block);
 
 /**
