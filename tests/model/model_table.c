@@ -9,7 +9,7 @@
 
 #include "table/arena.h"
 #include "hooks/init.h"
-#include "hooks/options.h"
+#include "base/options.h"
 #include "hooks/record.h"
 #include "unwind/sighting.h"
 #include "table/threads.h"

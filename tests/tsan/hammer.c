@@ -16,7 +16,7 @@
 
 #include "table/arena.h"
 #include "hooks/init.h"
-#include "hooks/options.h"
+#include "base/options.h"
 #include "hooks/record.h"
 #include "unwind/rules.h"
 #include "unwind/sighting.h"

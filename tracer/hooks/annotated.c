@@ -12,7 +12,7 @@
 #include "table/marks.h"
 #include "next.h"
 #include "record.h"
-#include "sampler.h"
+#include "table/sampler.h"
 
 /** The id of `trace` with this type instead of any other; 0 = no room. */
 static uint32_t typed(uint32_t trace, uint32_t label)

@@ -16,7 +16,7 @@
 #include "table/file.h"
 #include "init.h"
 #include "next.h"
-#include "options.h"
+#include "base/options.h"
 #include "unwind/sighting.h"
 #include "table/threads.h"
 

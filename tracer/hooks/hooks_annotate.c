@@ -9,7 +9,7 @@
 #include "init.h"
 #include "table/labels.h"
 #include "table/marks.h"
-#include "options.h"
+#include "base/options.h"
 #include "annotated.h"
 #include "table/threads.h"
 

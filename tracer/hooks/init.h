@@ -9,16 +9,7 @@
 
 #include <stdbool.h>
 
-enum hawk_phase {
-	HAWK_PHASE_NONE = 0, /**< nothing called yet */
-	HAWK_PHASE_STARTING, /**< inside hawk_init_once(): only the bootstrap heap works */
-	HAWK_PHASE_TRACING,  /**< new blocks get headers */
-	HAWK_PHASE_PASSIVE,  /**< new blocks get no header; existing headers are still understood */
-	HAWK_PHASE_BYPASS,   /**< no table: nothing of ours exists, everything passes through */
-};
-
-/** Written during start-up only. */
-extern enum hawk_phase hawk_phase __attribute__((visibility("hidden")));
+#include "base/phase.h"
 
 /** The tracer disables itself because ulimit -v or -d leaves the process too little. */
 extern bool hawk_init_lacks_memory __attribute__((visibility("hidden")));

@@ -12,8 +12,8 @@
 #include "table/file.h"
 #include "table/traces.h"
 #include "table/marks.h"
-#include "options.h"
-#include "sampler.h"
+#include "base/options.h"
+#include "table/sampler.h"
 #include "unwind/unwind_full.h"
 #include "table/threads.h"
 

@@ -13,7 +13,7 @@
 #include <sys/vfs.h>
 
 #include "file.h"
-#include "hooks/say.h"
+#include "base/say.h"
 
 enum {
 	PAGE_BYTES = HAWK_FILE_PAGE_BYTES,

@@ -10,9 +10,8 @@
 #include <signal.h>
 
 #include "arena.h"
-#include "hooks/init.h"
-#include "hooks/options.h"
-#include "hooks/record.h"
+#include "base/options.h"
+#include "base/phase.h"
 #include "threads.h"
 
 enum { SIGNAL_SET_BYTES = 8 };

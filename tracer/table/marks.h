@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "hooks/options.h"
+#include "base/options.h"
 #include "hawk_trace_table.h"
 
 /** Maps the hash buckets. False: no memory. */

@@ -9,7 +9,7 @@
 
 #include "arena.h"
 #include "file.h"
-#include "hooks/options.h"
+#include "base/options.h"
 #include "span.h"
 
 enum {

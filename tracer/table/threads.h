@@ -16,7 +16,7 @@
 
 #include "counters.h"
 #include "scopes.h"
-#include "hooks/sampler.h"
+#include "sampler.h"
 #include "unwind/unwind.h"
 
 /**

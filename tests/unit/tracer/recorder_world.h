@@ -8,7 +8,7 @@
 
 #include "test.h"
 
-#include "hooks/options.h"
+#include "base/options.h"
 #include "hooks/record.h"
 #include "table/arena.h"
 #include "table/labels.h"

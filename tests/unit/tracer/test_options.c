@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "hawk_option_names.h"
-#include "hooks/options.h"
+#include "base/options.h"
 #include "unwind/unwind.h"
 
 static struct hawk_options defaults;

@@ -6,7 +6,7 @@
  */
 #include "recorder_world.h"
 
-#include "hooks/sampler.h"
+#include "table/sampler.h"
 
 enum { MEAN = 512 << 10 };
 

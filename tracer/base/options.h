@@ -7,8 +7,8 @@
  * execution (setuid program) the environment is not looked at. Parsing needs no C library, since it
  * happens inside the first malloc.
  */
-#ifndef HAWK_TRACER_HOOKS_OPTIONS_H
-#define HAWK_TRACER_HOOKS_OPTIONS_H
+#ifndef HAWK_TRACER_BASE_OPTIONS_H
+#define HAWK_TRACER_BASE_OPTIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,9 +5,9 @@
  */
 #include "sampler.h"
 
-#include "table/arena.h"
-#include "table/file.h"
-#include "table/traces.h"
+#include "arena.h"
+#include "file.h"
+#include "traces.h"
 
 enum {
 	LOG_BITS = 24, /**< fraction bits of a logarithm: an error of 10^-7 in a gap of one mean */

@@ -4,8 +4,8 @@
  * The tracer's few messages on stderr: bad options, the help, statistics. Written directly, without
  * stdio, and only where stderr is made for text: never into a data file that took descriptor 2.
  */
-#ifndef HAWK_TRACER_HOOKS_SAY_H
-#define HAWK_TRACER_HOOKS_SAY_H
+#ifndef HAWK_TRACER_BASE_SAY_H
+#define HAWK_TRACER_BASE_SAY_H
 
 #include <stddef.h>
 #include <stdint.h>

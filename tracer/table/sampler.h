@@ -5,8 +5,8 @@
  * of its Poisson process (formats/hawk_sampling.h); the usual allocation costs one subtraction and
  * one branch. Sums for unbiased estimates are kept by trace, for the allocations taken only.
  */
-#ifndef HAWK_TRACER_HOOKS_SAMPLER_H
-#define HAWK_TRACER_HOOKS_SAMPLER_H
+#ifndef HAWK_TRACER_TABLE_SAMPLER_H
+#define HAWK_TRACER_TABLE_SAMPLER_H
 
 #include <stdbool.h>
 #include <stdint.h>

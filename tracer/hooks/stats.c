@@ -4,12 +4,12 @@
  * stats=1: the tracer's own counters, printed to stderr when the process exits. Sums over all slots
  * while other threads may still run: approximate by what they do meanwhile.
  */
-#include "arena.h"
-#include "hooks/init.h"
-#include "hooks/options.h"
-#include "place.h"
-#include "hooks/say.h"
-#include "threads.h"
+#include "table/arena.h"
+#include "init.h"
+#include "base/options.h"
+#include "table/place.h"
+#include "base/say.h"
+#include "table/threads.h"
 
 struct sums {
 	uint64_t allocations; /**< with a sealed header */
