@@ -5,13 +5,13 @@
  * for C99 and C++11 and later, gcc and clang.
  *
  *     HAWK_SCOPE("parse request");          until the end of the enclosing block
- *     hawk_annotate_type(node, "Node");     names the type of a block that malloc has given
- *     hawk_block_begin(object, size);       an object that your own pool gives out is a block
- *     hawk_block_end(object);               and is one no longer
+ *     hawk_annotate_type(node, "Node");     names the type of a block from malloc
+ *     hawk_block_begin(object, size);       makes an object of your own pool a block
+ *     hawk_block_end(object);               ends it
  *
- * Nothing has to be linked: the tracer's functions are looked up as weak symbols, and where there
- * is no tracer (also in static executables) an annotation is one load and one test. Nothing here
- * allocates, locks, fails or changes errno. Manual: docs/annotations.md.
+ * No library to link: the tracer's functions are weak symbols. Without the tracer (also in static
+ * executables) an annotation is one load and one test. Annotations never allocate, lock, fail or
+ * change errno. Manual: docs/annotations.md.
  */
 #ifndef HAWK_ANNOTATE_H
 #define HAWK_ANNOTATE_H
@@ -19,9 +19,9 @@
 #include <stddef.h>
 
 /**
- * HAWK_ANNOTATE_FIND(pointer, symbol): the address of one of the tracer's functions, NULL without
- * it. Through the global offset table: an address that is an immediate operand, as in executables
- * at a fixed address, would be 0 for ever.
+ * HAWK_ANNOTATE_FIND(pointer, symbol) gives the address of a tracer function, NULL without the
+ * tracer. It reads the global offset table: an immediate operand, as in executables at a fixed
+ * address, would stay 0 for ever.
  */
 #if defined(__x86_64__) && defined(__ELF__) && defined(__LP64__)
 #define HAWK_ANNOTATE_FIND(pointer, symbol)                                                        \
@@ -47,7 +47,8 @@ typedef void hawk_annotate_begin(void *pointer, size_t size);
 typedef void hawk_annotate_end(void *pointer);
 typedef void hawk_annotate_range(void *start, void *end);
 
-/** Enters a scope that belongs to the stack frame in which `object` lies. 0 = nothing to leave. */
+/** Enters a scope that belongs to the stack frame holding `object`. Returns 0 if there is nothing
+ * to leave. */
 HAWK_ANNOTATE_INLINE unsigned long hawk_scope_enter(void *object, const char *tag)
 {
 	hawk_annotate_enter *function;
@@ -56,7 +57,7 @@ HAWK_ANNOTATE_INLINE unsigned long hawk_scope_enter(void *object, const char *ta
 	return function ? function(object, tag, tag ? __builtin_strlen(tag) : 0) : 0;
 }
 
-/** Leaves it, and all scopes that were entered in it and are open still. */
+/** Leaves the scope, and all scopes entered in it that are still open. */
 HAWK_ANNOTATE_INLINE void hawk_scope_leave(void *object, unsigned long token)
 {
 	hawk_annotate_leave *function;
@@ -69,9 +70,9 @@ HAWK_ANNOTATE_INLINE void hawk_scope_leave(void *object, unsigned long token)
 }
 
 /**
- * Says what is in the block at `pointer`, which malloc or a relative of it has returned and nobody
- * has freed. The text is copied. A pointer that is not such a block's start is ignored, NULL too; a
- * later name replaces an earlier one; a block that realloc gives is a new one without a name.
+ * Names the type of the live block at `pointer`, returned by malloc or one of its family. The text
+ * is copied. Any other pointer is ignored, NULL too. A later name replaces an earlier one. A block
+ * returned by realloc is new and has no name.
  */
 HAWK_ANNOTATE_INLINE void hawk_annotate_type(void *pointer, const char *name)
 {
@@ -83,25 +84,25 @@ HAWK_ANNOTATE_INLINE void hawk_annotate_type(void *pointer, const char *name)
 }
 
 /**
- * Pools. A pool allocator that carves objects out of memory of its own (from malloc, mmap, a static
- * array) makes each of them a block with its own stack:
+ * Pools. A pool allocator carves objects from its own memory (malloc, mmap, a static array). These
+ * functions make each object a block with its own stack:
  *
  *     | ... | 16 bytes for the tracer | the object, `size` bytes | ... | 16 bytes | the next | ...
  *                                     ^ a multiple of 16
  *
- * - When the pool is created, ask hawk_pool_header_bytes() once and keep the answer: 16, or 0 where
- *   there is no tracer. So many bytes are left free before each object, and objects are aligned to
- *   16. With 0, no other function needs to be called.
- * - hawk_block_begin() after an object has been carved, before it is handed out;
- *   hawk_block_end() when it is taken back. The 16 bytes are the tracer's in between.
- * - Before the memory of objects that were not ended is used again or given back (free, munmap,
- *   realloc): hawk_pool_reset() of that memory, which ends all objects in it.
- * - An object of the pool may be a pool's memory again: reset the inner pool first.
- * - Threads: as for malloc; begin and end of one object must not race.
+ * - When creating the pool, call hawk_pool_header_bytes() once and keep the answer: 16, or 0
+ *   without the tracer. Leave that many bytes free before each object, and align objects to 16.
+ *   With 0, no other function needs to be called.
+ * - Call hawk_block_begin() after carving an object and before handing it out, hawk_block_end()
+ *   when it comes back. The 16 bytes belong to the tracer in between.
+ * - Call hawk_pool_reset() before memory with open objects is used again or given back (free,
+ *   munmap, realloc). It ends all objects in that memory.
+ * - An object of the pool may itself be a pool's memory: reset the inner pool first.
+ * - Threads: same rules as malloc; begin and end of one object must not race.
  */
 enum { HAWK_POOL_HEADER_BYTES = 16 };
 
-/** HAWK_POOL_HEADER_BYTES if pool objects are to carry headers, else 0. */
+/** Returns HAWK_POOL_HEADER_BYTES if pool objects must carry headers, else 0. */
 HAWK_ANNOTATE_INLINE size_t hawk_pool_header_bytes(void)
 {
 	hawk_annotate_bytes *function;
@@ -110,8 +111,7 @@ HAWK_ANNOTATE_INLINE size_t hawk_pool_header_bytes(void)
 	return function ? function() : 0;
 }
 
-/** The object at `pointer` is a block of `size` bytes from now on. Writes the 16 bytes before it.
- */
+/** Makes the object at `pointer` a block of `size` bytes. Writes the 16 bytes before it. */
 HAWK_ANNOTATE_INLINE void hawk_block_begin(void *pointer, size_t size)
 {
 	hawk_annotate_begin *function;
@@ -121,7 +121,7 @@ HAWK_ANNOTATE_INLINE void hawk_block_begin(void *pointer, size_t size)
 		function(pointer, size);
 }
 
-/** It is none any more. NULL, and what is no object of a pool, are ignored. */
+/** Ends a block begun by hawk_block_begin(). Ignores NULL and pointers to anything else. */
 HAWK_ANNOTATE_INLINE void hawk_block_end(void *pointer)
 {
 	hawk_annotate_end *function;
@@ -146,8 +146,8 @@ HAWK_ANNOTATE_INLINE void hawk_pool_reset(void *start, void *end)
 #endif
 
 /**
- * HAWK_SCOPE(tag): whatever the thread does until the end of the enclosing block belongs to the
- * scope `tag`, a C string, which is copied. A declaration; there may be several in one block.
+ * HAWK_SCOPE(tag) puts all the thread does until the end of the enclosing block into the scope
+ * `tag`, a C string, which is copied. It is a declaration; a block may have several.
  */
 #ifdef __cplusplus
 

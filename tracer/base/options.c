@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * One table of options; parsing, complaints and help all come from it.
+ * The table of options drives parsing, complaints and help.
  */
 #include "options.h"
 
@@ -53,22 +53,22 @@ static const struct option {
 	{"stacks", TYPE_BOOL, offsetof(struct hawk_options, stacks), 0, 1, "1",
 	 "record stacks; 0 = sizes and ages only"},
 	{"sample", TYPE_SIZE, offsetof(struct hawk_options, sample), 1, SAMPLE_GIGABYTES_MAX, "0",
-	 "stacks of a random sample only, one in about so many bytes (512k, 4M); 0 = of all; "
+	 "record stacks of a random sample only, one about every SIZE bytes (512k, 4M); 0 = all; "
 	 "totals stay exact, figures of sites become estimates"},
 	{"only", TYPE_ONLY, offsetof(struct hawk_options, only_scopes), 0, 0, "",
-	 "scopes = stacks only of what is allocated inside of a HAWK_SCOPE (hawk_annotate.h)"},
+	 "scopes = record stacks only inside a HAWK_SCOPE (hawk_annotate.h)"},
 	{"unwind", TYPE_UNWIND, offsetof(struct hawk_options, unwind), 0, 0, "cfi",
 	 "cfi = own unwinder, exact; fp = frame pointers; libunwind = that library"},
 	{"depth", TYPE_NUMBER, offsetof(struct hawk_options, depth), 1, HAWK_STACK_FRAMES, "512",
-	 "innermost frames kept of each stack, 1 to 512"},
+	 "innermost frames to keep per stack, 1 to 512"},
 	{"collapse", TYPE_NUMBER, offsetof(struct hawk_options, collapse), 0, 32, "0",
 	 "collapse recursion: longest repeated cycle in frames, 0 = off, at most 32"},
 	{"max_table", TYPE_SIZE, offsetof(struct hawk_options, max_table), TABLE_BYTES_MIN, 0, "0",
 	 "most memory for the tracer's tables (64M, 1G); 0 = a sixteenth of physical memory or of "
 	 "the cgroup's limit, 64M or more, but at most a quarter of that limit, of ulimit -v, "
-	 "and of ulimit -d; what finds no room is counted as dropped"},
+	 "and of ulimit -d; blocks beyond it are counted as dropped"},
 	{"live", TYPE_BOOL, offsetof(struct hawk_options, live), 0, 1, "0",
-	 "count frees by stack, too, so that the table alone says who owns the memory"},
+	 "count frees by stack too, so that the table alone shows who owns the memory"},
 	{"table", TYPE_TEXT, offsetof(struct hawk_options, table), 0, 0, "",
 	 "keep the table in this new file (on tmpfs, ext4 or xfs), which outlives SIGKILL and "
 	 "the OOM killer; %p = process id, %t = time; implies live=1"},
@@ -122,7 +122,7 @@ static void print_help(void)
 	}
 }
 
-/** Copies a value without its escapes. False: too long. */
+/** Copies a value without its escapes. Returns false if it is too long. */
 static bool unescape(const char *from, size_t length, char *to)
 {
 	size_t used = 0;
@@ -155,7 +155,7 @@ static bool parse_number(const char *text, uint32_t *ret)
 	return true;
 }
 
-/** A number with k, M or G behind it. */
+/** Parses a number with an optional suffix k, M or G. */
 static bool parse_size(const char *text, uint32_t least, uint64_t *ret)
 {
 	static const char units[] = "kmg";
@@ -274,8 +274,8 @@ static const char *find_variable(const char *text, const char *end)
 	return NULL;
 }
 
-/** The C library's constructor has not run yet: the kernel's copy. The buffer is kept if the
- * variable is in it. */
+/** Reads the kernel's copy of the environment, because the C library's constructor has not run yet.
+ * Keeps the buffer if the variable is in it. */
 static const char *read_proc_environment(void)
 {
 	long fd = hawk_syscall3(SYS_open, (long)"/proc/self/environ", 0 /* O_RDONLY */, 0);

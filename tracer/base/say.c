@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Writing to stderr by system call.
+ * Writes to stderr by system call.
  */
 #include "say.h"
 
@@ -14,8 +14,8 @@
 enum { STDERR = 2, DIGITS_MAX = 20 };
 
 /**
- * A daemon may have closed stderr and opened its data under that number: nothing is ever written to
- * a disk, nor to a file that is open for more than writing.
+ * Returns true if stderr may take text. A daemon may have closed stderr and opened a data file as
+ * descriptor 2, so never write to a disk or to a file open for more than writing.
  */
 static bool stderr_is_for_text(void)
 {

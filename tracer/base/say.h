@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The tracer's few messages on stderr: bad options, the help, statistics. Written directly, without
- * stdio, and only where stderr is made for text: never into a data file that took descriptor 2.
+ * The tracer's few messages on stderr: bad options, the help, statistics. Written by system call,
+ * without stdio, and only to a stderr made for text: never into a data file that took descriptor 2.
  */
 #ifndef HAWK_TRACER_BASE_SAY_H
 #define HAWK_TRACER_BASE_SAY_H
@@ -13,7 +13,7 @@
 void hawk_say(const char *text);
 void hawk_say_bytes(const char *text, size_t length);
 
-/** In decimal. */
+/** Writes a number in decimal. */
 void hawk_say_number(uint64_t number);
 
 #endif

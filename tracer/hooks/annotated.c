@@ -14,7 +14,7 @@
 #include "record.h"
 #include "table/sampler.h"
 
-/** The id of `trace` with this type instead of any other; 0 = no room. */
+/** Returns the id of `trace` with this type in place of any other; 0 if the table is full. */
 static uint32_t typed(uint32_t trace, uint32_t label)
 {
 	uint64_t marks[1 + HAWK_TRACE_MARKS_MAX];
@@ -22,7 +22,7 @@ static uint32_t typed(uint32_t trace, uint32_t label)
 	uint32_t base = hawk_marks_of(trace, marks + 1, &count);
 	uint64_t mark = hawk_mark(label, HAWK_MARK_UNPLACED);
 
-	/* A type is the first mark. */
+	/* A type is always the first mark. */
 	if (count && hawk_arena_label(hawk_mark_label(marks[1]))->kind == HAWK_LABEL_TYPE) {
 		marks[1] = mark;
 		return hawk_marks_intern(base, marks + 1, count);
@@ -32,14 +32,15 @@ static uint32_t typed(uint32_t trace, uint32_t label)
 }
 
 /**
- * From one trace to another, so that what was ever allocated stays the same. The old one first: if
- * the process dies in between, one too few is counted, and never one that has no header.
+ * Moves one allocation from one trace to another; the total ever allocated stays the same. The old
+ * trace goes first: if the process dies in between, the count is one too low, and never includes a
+ * block without a header.
  */
 static void move_allocation(uint32_t from, uint32_t to, uint64_t bytes)
 {
 	struct hawk_table_header *header = hawk_table_header;
 
-	/* Numbers wrap here and again in the sum with those of the threads. */
+	/* Counters wrap here, and wrap back when the threads' counters are added. */
 	if (from) {
 		hawk_counters_add_allocations(from, UINT64_MAX, 0 - bytes);
 	} else {
@@ -102,12 +103,13 @@ void hawk_annotated_begin(const struct hawk_frame_state *caller, void *pointer, 
 
 	if (!pointer || (uintptr_t)pointer % HAWK_GRANULE_BYTES || size > HAWK_SIZE_MAX / 4)
 		return;
-	if (is_pool_object(pointer)) /* taken back without a word */
+	if (is_pool_object(pointer)) /* taken back without an error */
 		finish(pointer);
-	else if (hawk_header_valid(pointer)) /* no room was reserved: this is the arena's own */
+	else if (hawk_header_valid(pointer)) /* no room was reserved: the header belongs to the
+						arena itself */
 		return;
 	if (!((uintptr_t)pointer % PAGE_BYTES) && !hawk_readable((uint64_t)hawk_header_of(pointer)))
-		return; /* nor is there any at the start of a mapping */
+		return; /* there is no room at the start of a mapping either */
 	birth = __atomic_load_n(&hawk_clock_birth, __ATOMIC_RELAXED);
 	hawk_record_block(caller, (struct hawk_new_block){pointer, hawk_header_word0(HAWK_KIND_POOL,
 										     OFFSET_LOG2,

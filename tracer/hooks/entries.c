@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Putting our functions in the place of an allocator's. In this order: note what they are; let the
- * allocator's own calls go to itself; let the module's symbols lead to ours, for all lookups to
- * come; replace what was bound before.
+ * Replaces an allocator's functions by ours, in this order: note the functions; keep the
+ * allocator's own calls on itself; point the module's symbols at our functions, for later lookups;
+ * rewrite earlier bindings.
  *
- * Nothing is written to a page with code, and every word changes in one store.
+ * Never writes to a page that holds code. Every word changes in one store.
  */
 #include "entries.h"
 
@@ -19,25 +19,25 @@ enum { ENTRIES_MAX = 512, PAGE_BYTES = 4096 };
 
 bool hawk_entries_produce;
 
-/** What was found: sorted by nothing, looked through for each relocation with a symbol. */
+/** A function found in a module. The list is unsorted; each relocation with a symbol scans it. */
 struct found {
 	const char *name;
 	void *hook;
 	const Elf64_Sym *symbol;
 	uint64_t original;
-	uint64_t owner; /**< bias of the module that defines it */
-	bool shadowed;  /**< we or a module before us define the name, too */
+	uint64_t owner; /**< bias of the defining module */
+	bool shadowed;  /**< we, or a module before us, also define the name */
 };
 
 struct installation {
 	struct found found[ENTRIES_MAX];
 	unsigned count;
-	uint64_t lowest, highest; /**< originals lie between */
+	uint64_t lowest, highest; /**< range of the originals */
 	uint64_t next;            /**< bias of the first module behind us that has a malloc */
 	struct hawk_elf ours;
-	int heap;       /**< whose hooks were noted last; -1 = none */
-	bool late;      /**< of one module, which can be unloaded again */
-	bool behind_us; /**< while walking modules in their order */
+	int heap;       /**< number of the heap noted last; -1 = none */
+	bool late;      /**< installs in a single module, which can be unloaded again */
+	bool behind_us; /**< true once the walk over the modules has passed ours */
 	bool failed;
 };
 
@@ -88,12 +88,12 @@ static void note(struct installation *all, const struct hawk_elf *module,
 				.owner = module->bias});
 }
 
-/** Modules that have stubs: their entry in the loader's list, or for ever any other address; NULL:
- * free to be used. */
+/** Owners of the stubs: the module's entry in the loader's list, any other address if reserved for
+ * ever, or NULL if free. */
 static const void *heap_owners[HAWK_HEAPS_MAX];
 
-/** Reserves the stubs of one module until it is unloaded; NULL as `map`: for ever. Returns their
- * number, or -1 if all are in use. */
+/** Reserves the stubs of one module until it is unloaded, or for ever if `map` is NULL. Returns the
+ * number of the heap, or -1 if all are in use. */
 static int reserve_heap(const struct link_map *map)
 {
 	const void *owner = map ? (const void *)map : (const void *)heap_owners;
@@ -108,7 +108,8 @@ static int reserve_heap(const struct link_map *map)
 	return -1;
 }
 
-/** Notes what frees, resizes or measures a block in a module that has a free() of its own. */
+/** Notes the functions that free, resize or measure a block, if the module has a free() of its
+ * own. */
 static void note_heap(struct installation *all, const struct hawk_elf *module,
 		      const struct link_map *map)
 {
@@ -122,7 +123,7 @@ static void note_heap(struct installation *all, const struct hawk_elf *module,
 		note(all, module, &hawk_heap_entries[i], first + i);
 }
 
-/** Libraries that define none of these have none of the others. */
+/** Returns false if the module defines none of these names: it then defines none of the others. */
 static bool may_have_entries(const struct hawk_elf *module)
 {
 	static const char *const names[] = {"malloc",    "mallocx",   "nallocx",
@@ -158,7 +159,8 @@ static int note_module(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-/** Up to our own module, once it is known which names matter. */
+/** Marks the noted names that a module up to and including ours also defines. Runs once all names
+ * are known. */
 static int note_shadows(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct installation *all = data;
@@ -173,7 +175,8 @@ static int note_shadows(struct dl_phdr_info *info, size_t size, void *data)
 	return is_ours(&module);
 }
 
-/** The allocator's own calls of its own functions, where the loader would look them up late. */
+/** Binds the allocator's calls of its own functions to itself, where the loader would bind them
+ * lazily. */
 static void keep_own_calls(struct installation *all, const struct hawk_elf *module,
 			   const struct found *found)
 {
@@ -190,7 +193,8 @@ static void keep_own_calls(struct installation *all, const struct hawk_elf *modu
 	}
 }
 
-/** In the module's own table, of which `lowest` .. `highest` change. False: on pages with code. */
+/** Changes symbols `lowest` to `highest` in the module's own table. Returns false if the table
+ * shares pages with code. */
 static bool redirect_in_place(const struct installation *all, const struct hawk_elf *module,
 			      const Elf64_Sym *lowest, const Elf64_Sym *highest)
 {
@@ -209,8 +213,9 @@ static bool redirect_in_place(const struct installation *all, const struct hawk_
 }
 
 /**
- * Memory for a copy of symbols, whole pages; NULL: none. A module that is loaded later takes that
- * of the unloaded one that had its hooks before, so that plug-ins can be loaded again and again.
+ * Returns whole pages for a copy of the symbols; NULL if there is no memory. A module loaded later
+ * reuses the pages of the unloaded module that had its hooks, so that reloading plug-ins costs no
+ * memory.
  */
 static void *find_place(const struct installation *all, uint64_t bytes)
 {
@@ -233,7 +238,7 @@ static void *find_place(const struct installation *all, uint64_t bytes)
 	return memory;
 }
 
-/** In a copy of the table, which the loader is led to. */
+/** Changes a copy of the symbol table and points the loader at it. */
 static bool redirect_to_copy(const struct installation *all, const struct hawk_elf *module)
 {
 	uint64_t bytes = (uint64_t)hawk_elf_symbol_count(module) * sizeof(Elf64_Sym);
@@ -249,7 +254,7 @@ static bool redirect_to_copy(const struct installation *all, const struct hawk_e
 	return hawk_elf_write(module, &module->symbols_entry->d_un.d_ptr, (uint64_t)copy);
 }
 
-/** From now on, the module's symbols lead to ours. */
+/** Points the module's symbols at our functions. */
 static void redirect(struct installation *all, const struct hawk_elf *module)
 {
 	const Elf64_Sym *lowest = NULL, *highest = NULL;
@@ -279,7 +284,7 @@ static int redirect_symbols(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-/** Aliases have one address: where several entries have it, the name decides. */
+/** Replaces one binding. Aliases share an address, so the name decides among several entries. */
 static void rebind(struct installation *all, const struct hawk_elf *module,
 		   const Elf64_Rela *relocation)
 {
@@ -300,7 +305,7 @@ static void rebind(struct installation *all, const struct hawk_elf *module,
 	}
 }
 
-/** A call of a wrapper of a function of the family that it defines itself. */
+/** Binds a wrapper's call of a function that it defines itself to its own definition. */
 static void rebind_to_itself(struct installation *all, const struct hawk_elf *module,
 			     const Elf64_Rela *relocation)
 {
@@ -331,9 +336,9 @@ static void for_each_call(struct installation *all, const struct hawk_elf *modul
 }
 
 /**
- * Whether the module comes next and passes on to another allocator: no C library, and without
- * operators. If its calloc() calls malloc(), that must be its own, as without us: ours would put a
- * header where it wants its own.
+ * Returns true if the module comes next and forwards to another allocator: it is no C library and
+ * has no operators. If its calloc() calls malloc(), that must stay its own malloc(): ours would put
+ * our header where the wrapper wants its own.
  */
 static bool is_wrapper(const struct installation *all, const struct hawk_elf *module)
 {
@@ -373,13 +378,13 @@ bool hawk_entries_install(void)
 	return !all.failed;
 }
 
-/** How glibc's own struct link_map begins (2.4 to 2.43 at least). */
+/** The start of glibc's internal struct link_map (2.4 to 2.43 at least). */
 struct loaded {
 	struct link_map map;
-	const struct loaded *real; /**< itself, but for the loader's own in other namespaces */
+	const struct loaded *real; /**< itself, but not in the loader's entry of other namespaces */
 };
 
-/** Whether a block of the loader's is a module's entry in its list. */
+/** Returns true if the loader's block is a module's entry in its list. */
 static bool is_module(const void *block)
 {
 	const struct hawk_block_header *header = hawk_header_of(block);
@@ -390,8 +395,8 @@ static bool is_module(const void *block)
 	       hawk_header_size(header->word0) >= sizeof(*loaded) && loaded->real == loaded;
 }
 
-/** Opens a module that is mapped, but in no list yet: by its ELF header and program headers, if
- * they lie at its beginning. */
+/** Opens a module that is mapped but not yet in any list. Reads its ELF header and program headers,
+ * which must lie in its first page. */
 static bool open_mapped(const struct link_map *map, struct hawk_elf *ret)
 {
 	const uint32_t magic = 0x464c457f; /* 0x7f, E, L, F */
@@ -410,8 +415,8 @@ static bool open_mapped(const struct link_map *map, struct hawk_elf *ret)
 	return true;
 }
 
-/** The module is not relocated yet: what will be bound to it gets the hooks. Its own calls get
- * them, too, where it comes first in the search order, as in another namespace. */
+/** Installs hooks in a module before its relocation: everything bound to it later gets the hooks.
+ * Its own calls get them too where it comes first in the search order, as in another namespace. */
 static void install_late(const struct link_map *map)
 {
 	static struct installation all;
@@ -429,7 +434,8 @@ static void install_late(const struct link_map *map)
 	__atomic_store_n(&busy, false, __ATOMIC_RELEASE);
 }
 
-/** How many of the loader's blocks were released; what lies where one was may be half made. */
+/** Number of the loader's blocks released so far. A new block in a released one's place may be only
+ * half filled in. */
 static uint64_t released;
 
 void hawk_entries_loader_allocated(const void *entry)
@@ -454,8 +460,8 @@ void hawk_entries_loader_released(const void *entry)
 }
 
 /**
- * Memory that its allocator took back as a whole may hold a live header still. What lies there now
- * belongs to the neighbour, who has not written to it: the word changes only if it is that header.
+ * Clears a live header left in memory that its allocator took back as a whole. The place may belong
+ * to a neighbour now, so the word changes only if it still is that header.
  */
 static void forget_stale_header(void *pointer)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What the entry points do: the arguments that say where a block is and how large are changed so
- * that there is room for its header, and the allocator's own function is called.
+ * Acts of the entry points: adjust the arguments for a block's place and size to make room for its
+ * header, then call the allocator's own function.
  *
- * Sizes stay consistent: what nallocx() says of a size is what sallocx() says of a block of it.
+ * Sizes stay consistent: nallocx() for a size equals sallocx() for a block of that size.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -16,16 +16,16 @@ enum {
 	PAGE_BYTES = 4096,
 	FLAG_ALIGNMENT_LOG2 = 63,
 	FLAG_ZERO = 0x40,
-	/** mimalloc takes no offset together with an alignment beyond some size, at least this. */
+	/** mimalloc rejects an offset with an alignment above a limit, which is at least this. */
 	ALIGNMENT_WITH_OFFSET_MAX = 64 << 10,
-	ALIGNMENT_OF_ANY = 8, /**< every block has it: mimalloc heeds no offset up to this */
+	ALIGNMENT_OF_ANY = 8, /**< alignment of all blocks; mimalloc ignores offsets up to it */
 };
 
-/** A call of the program's. */
+/** One call by the program. */
 struct call {
 	const struct hawk_entry *entry;
-	unsigned which; /**< the function called; without the header, all goes there as it came */
-	unsigned by;    /**< the function that deals with blocks that have a header */
+	unsigned which; /**< the function called; gets unchanged arguments without a header */
+	unsigned by;    /**< the function that handles blocks with a header */
 	const uint64_t *arguments;
 	struct hawk_frame_state caller;
 	uint64_t values[HAWK_VALUES]; /**< by enum hawk_value; SIZE is that of COUNT elements */
@@ -64,7 +64,7 @@ static void read_values(struct call *call)
 	for (unsigned i = 0; i < HAWK_ENTRY_ARGUMENTS; i++)
 		values[call->entry->arguments[i]] = call->arguments[i];
 	values[HAWK_VALUE_NONE] = 0;
-	/* SIZE_MAX, which nobody can allocate, if the product overflows. */
+	/* On overflow use SIZE_MAX, which nobody can allocate. */
 	if (__builtin_mul_overflow(values[HAWK_VALUE_COUNT], values[HAWK_VALUE_SIZE],
 				   &values[HAWK_VALUE_SIZE]))
 		values[HAWK_VALUE_SIZE] = SIZE_MAX;
@@ -79,7 +79,7 @@ static void *pointer_of(const struct call *call)
 	return (void *)call->values[HAWK_VALUE_POINTER];
 }
 
-/** The wished alignment; 1: none is wished for. */
+/** Returns the requested alignment; 1 if none was requested. */
 static uint64_t alignment_of(const struct call *call)
 {
 	const struct hawk_entry *entry = call->entry;
@@ -91,7 +91,8 @@ static uint64_t alignment_of(const struct call *call)
 	return takes(entry, HAWK_VALUE_ALIGNMENT) ? call->values[HAWK_VALUE_ALIGNMENT] : 1;
 }
 
-/** Distance in bytes from a new block to the user's pointer, where the allocator aligns the former.
+/** Returns the distance in bytes from a new block to the user's pointer if the allocator aligns the
+ * block.
  */
 static uint64_t room_of(uint64_t alignment)
 {
@@ -109,7 +110,8 @@ static enum hawk_block_kind kind_of(const struct call *call)
 	return flags & FLAG_ZERO ? HAWK_KIND_CALLOC : call->entry->kind;
 }
 
-/** Makes mimalloc align the user's pointer. False: that pointer could not have a header. */
+/** Makes mimalloc align the user's pointer. Returns false if that pointer could not have a
+ * header. */
 static bool align_behind(uint64_t values[HAWK_VALUES], uint64_t *room)
 {
 	uint64_t alignment = values[HAWK_VALUE_ALIGNMENT], offset = values[HAWK_VALUE_OFFSET];
@@ -125,9 +127,9 @@ static bool align_behind(uint64_t values[HAWK_VALUES], uint64_t *room)
 	return true;
 }
 
-/** A block with its header. NULL, and errno as it was, if it cannot be traced or there is no memory
- * for both: then the real function is called with what the program said, and fails in its own way
- * if it must. */
+/** Returns a new block with its header. Returns NULL with errno unchanged if the block cannot be
+ * traced or memory for both is short. The caller then passes the program's call on unchanged, so
+ * that it fails in its own way. */
 static void *make_traced(const struct call *call, unsigned by, enum hawk_block_kind kind)
 {
 	uint64_t values[HAWK_VALUES], alignment = alignment_of(call), room = room_of(alignment);
@@ -154,7 +156,7 @@ static void *make_traced(const struct call *call, unsigned by, enum hawk_block_k
 	return NULL;
 }
 
-/** Counts a block, or NULL, that could not get a header; makes sure that it seems to have none. */
+/** Counts a block, or NULL, that could not get a header, and clears any stale header before it. */
 static uint64_t bare(uint64_t pointer, uint64_t size)
 {
 	if (pointer)
@@ -187,7 +189,7 @@ static uint64_t make_pages(struct call *call)
 	uint64_t *size = &call->values[HAWK_VALUE_SIZE];
 
 	*size = (*size + PAGE_BYTES - 1) & -(uint64_t)PAGE_BYTES;
-	if (!*size) /* one page, or more than there is */
+	if (!*size) /* one page, or more than exists */
 		return bare(call_original(call), 0);
 	return make(call);
 }
@@ -221,7 +223,7 @@ static void release(struct call *call, unsigned by)
 		call_row(by, call->values);
 }
 
-/** Another block instead, where the old one's header does not suit the new alignment. */
+/** Moves the contents to a new block, if the old header does not suit the new alignment. */
 static void *move(struct call *call)
 {
 	bool flags = takes(call->entry, HAWK_VALUE_FLAGS);
@@ -245,7 +247,7 @@ static void *move(struct call *call)
 	return copy;
 }
 
-/** Whether the block's header suits the wished alignment wherever it goes. */
+/** Returns true if the block's header suits the requested alignment wherever the block moves. */
 static bool fits_in_place(const struct call *call, uint64_t offset)
 {
 	if (takes(call->entry, HAWK_VALUE_FLAGS))
@@ -256,7 +258,7 @@ static bool fits_in_place(const struct call *call, uint64_t offset)
 		call->values[HAWK_VALUE_OFFSET] <= HAWK_TRACED_MAX);
 }
 
-/** Resizes a block of ours. NULL: there is no memory, and it is as it was. */
+/** Resizes a block of ours. Returns NULL without memory; the block is then unchanged. */
 static void *resize_traced(struct call *call)
 {
 	void *pointer = pointer_of(call);
@@ -281,7 +283,8 @@ static void *resize_traced(struct call *call)
 	return hawk_resize_end(&resize, &call->caller, (void *)call_row(call->by, values), size);
 }
 
-/** mi_new() calls the handler until there is memory, or throws. The block is as it was then. */
+/** Retries through mi_new(), which calls the new handler until there is memory, or throws. The
+ * block is unchanged if it throws. */
 static void *renew(struct call *call)
 {
 	uint64_t old_size = hawk_header_size(hawk_header_of(pointer_of(call))->word0);
@@ -295,7 +298,7 @@ static void *renew(struct call *call)
 	return (void *)bare((uint64_t)copy, size);
 }
 
-/** There is no memory for the new size. */
+/** Fails as the called function does when memory for the new size is short. */
 static uint64_t fail_to_resize(struct call *call)
 {
 	if (takes(call->entry, HAWK_VALUE_PLACE))
@@ -321,7 +324,7 @@ static uint64_t resize(struct call *call)
 
 	if (takes(&hawk_entries[call->by], HAWK_VALUE_OFFSET) &&
 	    (!takes(call->entry, HAWK_VALUE_OFFSET) || alignment <= ALIGNMENT_OF_ANY))
-		/* mimalloc goes on from the old block's offset. */
+		/* mimalloc continues with the old block's offset. */
 		call->values[HAWK_VALUE_OFFSET] =
 			hawk_is_power_of_two(alignment) ? (uint64_t)pointer % alignment : 0;
 	if (!pointer)
@@ -372,12 +375,12 @@ static uint64_t resize_up_to(struct call *call)
 	values[HAWK_VALUE_POINTER] -= offset;
 	if (size > HAWK_SIZE_MAX)
 		return call_row(call->by, values) - offset;
-	if (values[HAWK_VALUE_OTHER] > HAWK_SIZE_MAX) /* jemalloc cuts it off, too */
+	if (values[HAWK_VALUE_OTHER] > HAWK_SIZE_MAX) /* jemalloc cuts it off too */
 		values[HAWK_VALUE_OTHER] = HAWK_SIZE_MAX;
 	most = size + values[HAWK_VALUE_OTHER];
 	values[HAWK_VALUE_SIZE] = size + offset;
 	usable = call_row(call->by, values) - offset;
-	if (usable < size) /* could not grow: nothing has changed */
+	if (usable < size) /* could not grow: nothing changed */
 		return usable;
 	hawk_resize_in_place(&call->caller, pointer, usable < most ? usable : most);
 	return usable;
@@ -420,7 +423,8 @@ static uint64_t resize_own(const struct call *call)
 	return 0;
 }
 
-/** What our own function does with a block of ours, and the function called with any other. */
+/** Handles a block of ours as our own function would; passes any other block to the called
+ * function. */
 static uint64_t act_as_own(const struct call *call)
 {
 	void *pointer = pointer_of(call);
@@ -490,15 +494,16 @@ static uint64_t act(struct call *call)
 	return call_original(call);
 }
 
-/** Called by the stubs, which link-time optimization does not see: all argument registers as the
- * program left them, and the number of the stub. */
+/** Called by the stubs, which link-time optimization does not see. Takes all argument registers as
+ * the program left them, and the stub's number. */
 uint64_t hawk_entries_take(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f,
 			   uint64_t which) __attribute__((visibility("hidden"), used));
 
 uint64_t hawk_entries_take(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f,
 			   uint64_t which)
 {
-	/* The saved rbp, the return into the stub, the number, the return into the program. */
+	/* Frame layout: saved rbp, return address in the stub, stub number, return address in the
+	 * program. */
 	const uint64_t *frame = __builtin_frame_address(0);
 	const uint64_t arguments[HAWK_ENTRY_ARGUMENTS] = {a, b, c, d, e, f};
 	struct call call = {

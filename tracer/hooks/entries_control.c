@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Entry points by which whole heaps go, with all their blocks.
+ * Entry points that release whole heaps with all their blocks.
  *
- * jemalloc: resetting or destroying an arena by mallctl() takes back all of its blocks, and nothing
- * lists them: their headers stay, and the analyzer is told that there are such.
+ * jemalloc: mallctl() can reset or destroy an arena, which takes back all its blocks. Nothing lists
+ * these blocks, so their headers stay and the analyzer is told that such headers exist.
  *
- * mimalloc: mi_heap_destroy() takes back all blocks of a heap at once: their headers are un-sealed
- * first. It does so only with heaps that the program has made; for any other it moves the blocks to
- * the thread's own heap, where they live on. Which of the two a heap is that is not known here
- * cannot be told: it is counted as discarded, so that the analyzer has its doubts.
+ * mimalloc: mi_heap_destroy() takes back all blocks of a heap that the program made; their headers
+ * are un-sealed first. It moves the blocks of any other heap to the thread's own heap, where they
+ * live on. A heap unknown here could be either, so it is counted as discarded and the analyzer
+ * treats it with doubt.
  */
 #include "entries.h"
 
@@ -19,7 +19,7 @@ static uint64_t call_next(unsigned row, const uint64_t *arguments)
 				      arguments[4], arguments[5]);
 }
 
-/** What follows `word` at the start of `text`; NULL if it does not start so. */
+/** Returns the rest of `text` after its prefix `word`; NULL if it starts otherwise. */
 static const char *skip(const char *text, const char *word)
 {
 	for (; text && *word; word++)
@@ -34,7 +34,7 @@ static bool is(const char *text, const char *word)
 	return rest && !*rest;
 }
 
-/** arena.<i>.reset or arena.<i>.destroy */
+/** Returns true for arena.<i>.reset and arena.<i>.destroy. */
 static bool name_discards(const char *name)
 {
 	const char *last = skip(name, "arena.");
@@ -55,7 +55,7 @@ static bool mib_is(const uint64_t *mib, const char *name)
 	       length == ARENA_MIB && own[0] == mib[0] && own[2] == mib[2];
 }
 
-/** Arena 0 is always there. */
+/** Looks the names up with arena 0, which always exists. */
 static bool mib_discards(const uint64_t *mib, uint64_t length)
 {
 	return mib && length == ARENA_MIB && hawk_entries_next[HAWK_ENTRY_MIB] &&
@@ -80,7 +80,8 @@ uint64_t hawk_entry_control(unsigned row, const uint64_t *arguments)
 
 enum { HEAPS_MAX = 1024 };
 
-/** Heaps that the program has made. Of more than fit, stale headers stay behind, and are said to.
+/** Heaps made by the program. Heaps beyond this limit leave stale headers behind, and are reported
+ * as such.
  */
 static uint64_t heaps[HEAPS_MAX];
 
@@ -106,7 +107,7 @@ static bool forget_heap(uint64_t heap)
 	return false;
 }
 
-/** As mimalloc.h declares it. */
+/** Visitor type of mimalloc.h. */
 typedef bool visitor(const void *heap, const void *area, void *block, size_t block_bytes,
 		     void *data);
 
@@ -115,8 +116,8 @@ struct visit {
 	void *data;
 };
 
-/** The user's pointer of a block of ours; NULL if it is none. An aligned one starts further back.
- */
+/** Returns the user's pointer in a block of ours, else NULL. An aligned block starts further
+ * back. */
 static char *find_pointer(char *block, size_t bytes)
 {
 	for (size_t offset = HAWK_HEADER_BYTES; block && offset < bytes;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The table, and a stub for each of its rows.
+ * The table of entry points, and a stub for each row.
  *
- * jemalloc's functions take the alignment as flags. gperftools' make a block of any kind by
- * tc_malloc and give it back to tc_free, as the standard hooks do. mimalloc aligns a place *behind*
- * the start of a block on demand: an aligned block needs no more room for its header than any
- * other.
+ * jemalloc's functions take the alignment as flags. gperftools' functions make every kind of block
+ * by tc_malloc and free it by tc_free, as the standard hooks do. mimalloc aligns a place *behind*
+ * the start of a block on demand: an aligned block needs no extra room for its header.
  */
 #include "entries_table.h"
 
@@ -61,7 +60,7 @@
 	}
 
 const struct hawk_entry hawk_entries[HAWK_ENTRIES_MAX] = {
-	/* jemalloc: the kind of a block is said by the flags */
+	/* jemalloc: the flags say the kind of a block */
 	[HAWK_ENTRY_MALLOCX] = MAKE("mallocx", MALLOC, SIZE, FLAGS),
 	[HAWK_ENTRY_SALLOCX] = ROW("sallocx", MEASURE, POINTER, FLAGS),
 	[HAWK_ENTRY_DALLOCX] = ROW("dallocx", FREE, POINTER, FLAGS),
@@ -138,7 +137,7 @@ const struct hawk_entry hawk_entries[HAWK_ENTRIES_MAX] = {
 	BY("tc_deletearray_aligned_nothrow", FREE, TC_FREE, POINTER),
 	BY("tc_deletearray_sized_aligned", FREE, TC_FREE, POINTER),
 
-	/* mimalloc; the small ones cannot take the header as well */
+	/* mimalloc; its functions for small blocks have no room for the header */
 	MAKE_BY("mi_malloc_small", MALLOC, MI_MALLOC, SIZE),
 	MAKE_BY("mi_zalloc_small", CALLOC, MI_ZALLOC, SIZE),
 	MAKE("mi_calloc", CALLOC, COUNT, SIZE),
@@ -219,7 +218,7 @@ const struct hawk_entry hawk_entries[HAWK_ENTRIES_MAX] = {
 	ROW("mi_heap_delete", HEAP_DELETE, HEAP),
 	ROW("mi_heap_destroy", HEAP_DESTROY, HEAP),
 
-	/* of other systems' C libraries, which some allocators have */
+	/* from other systems' C libraries; some allocators define them */
 	ROW("vfree", OWN_FREE, POINTER),
 	ROW("malloc_size", MEASURE, POINTER),
 	ROW("malloc_good_size", ROUND, SIZE),
@@ -257,7 +256,7 @@ hawk_entry_function *hawk_entries_next[HAWK_ENTRIES_MAX + HAWK_HEAPS_MAX * HAWK_
 enum { STUB_BYTES = 32 };
 extern const char hawk_entries_stubs[] __attribute__((visibility("hidden")));
 
-/* Each pushes the number of its row as the seventh argument of hawk_entries_take(). */
+/* Each stub pushes its row number as the seventh argument of hawk_entries_take(). */
 __asm__(".pushsection .text, \"ax\", @progbits\n"
 	".p2align 5\n"
 	".hidden hawk_entries_stubs\n"

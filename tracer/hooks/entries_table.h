@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The entry points of allocators as a table: name, what the function does, what its arguments are.
+ * Table of allocators' entry points: name, act, arguments.
  *
  * Every row has a stub, a few instructions that pass the row's number and all argument registers
- * to one function. So that function knows no types: arguments that a function lacks are passed on
- * and ignored.
+ * to one function. That function knows no types: arguments that a function lacks are passed on and
+ * ignored.
  */
 #ifndef HAWK_TRACER_HOOKS_ENTRIES_TABLE_H
 #define HAWK_TRACER_HOOKS_ENTRIES_TABLE_H
@@ -13,34 +13,35 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** What an argument is. */
+/** Meaning of an argument. */
 enum hawk_value {
 	HAWK_VALUE_NONE,
 	HAWK_VALUE_HEAP,    /**< mimalloc's: passed on */
 	HAWK_VALUE_POINTER, /**< the block */
-	HAWK_VALUE_PLACE,   /**< where a pointer to the block is, or goes */
-	HAWK_VALUE_COUNT,   /**< times the size */
+	HAWK_VALUE_PLACE, /**< address of the variable that holds, or receives, the block's pointer
+			   */
+	HAWK_VALUE_COUNT, /**< number of elements of that size */
 	HAWK_VALUE_SIZE,
 	HAWK_VALUE_ALIGNMENT,
-	HAWK_VALUE_OFFSET, /**< this many bytes behind the block's start are aligned */
+	HAWK_VALUE_OFFSET, /**< the byte at this offset in the block is aligned */
 	HAWK_VALUE_FLAGS,  /**< jemalloc's: log2 of the alignment in bits 0 to 5, zeros in bit 6 */
 	HAWK_VALUE_OTHER,  /**< passed on */
 	HAWK_VALUES,
 };
 
-/** What a function does. */
+/** Act of a function. */
 enum hawk_act {
 	HAWK_ACT_NONE, /**< only looked up */
 	HAWK_ACT_MAKE,
 	HAWK_ACT_MAKE_PAGE,  /**< aligned to pages */
-	HAWK_ACT_MAKE_PAGES, /**< likewise, and the size is a multiple */
-	HAWK_ACT_COPY_TEXT,  /**< POINTER is a text, SIZE the most to copy */
+	HAWK_ACT_MAKE_PAGES, /**< aligned to pages, size rounded up to pages */
+	HAWK_ACT_COPY_TEXT,  /**< copies text at POINTER, at most SIZE bytes */
 	HAWK_ACT_RESIZE,
-	HAWK_ACT_RESIZE_OR_FREE,  /**< frees for size 0 */
-	HAWK_ACT_RESIZE_ERRNO,    /**< sets errno if there is no memory */
-	HAWK_ACT_RESIZE_ALWAYS,   /**< frees the block if there is no memory */
-	HAWK_ACT_RESIZE_THROWS,   /**< calls the new handler if there is no memory */
-	HAWK_ACT_RESIZE_IN_PLACE, /**< or not at all */
+	HAWK_ACT_RESIZE_OR_FREE,  /**< size 0 frees the block */
+	HAWK_ACT_RESIZE_ERRNO,    /**< without memory: sets errno */
+	HAWK_ACT_RESIZE_ALWAYS,   /**< without memory: frees the block */
+	HAWK_ACT_RESIZE_THROWS,   /**< without memory: calls the new handler */
+	HAWK_ACT_RESIZE_IN_PLACE, /**< resizes in place or fails */
 	HAWK_ACT_RESIZE_IN_PLACE_ERRNO,
 	HAWK_ACT_RESIZE_UP_TO, /**< in place, OTHER bytes more if possible; returns the new size */
 	HAWK_ACT_FREE,
@@ -53,7 +54,7 @@ enum hawk_act {
 	HAWK_ACT_HEAP_DELETE,
 	HAWK_ACT_HEAP_DESTROY,
 	HAWK_ACT_HEAP_VISIT,
-	/* As our own function does, with a block of ours; it may be of any allocator. */
+	/* Our own function handles a block of ours, whatever allocator made it. */
 	HAWK_ACT_OWN_FREE,
 	HAWK_ACT_OWN_RESIZE,
 	HAWK_ACT_OWN_RESIZE_ALWAYS,
@@ -66,11 +67,11 @@ struct hawk_entry {
 	const char *name;
 	uint8_t act;
 	uint8_t kind; /**< enum hawk_block_kind of the blocks made */
-	uint8_t by;   /**< row of the function that does it to a block of ours; 0 = this one */
+	uint8_t by;   /**< row of the function that handles a block of ours; 0 = this one */
 	uint8_t arguments[HAWK_ENTRY_ARGUMENTS]; /**< enum hawk_value */
 };
 
-/** Rows that others name. 0 is none of them. */
+/** Rows that other files name. Row 0 is none of them. */
 enum hawk_entry_row {
 	HAWK_ENTRY_NONE,
 	HAWK_ENTRY_MALLOCX,
@@ -105,28 +106,28 @@ enum hawk_entry_row {
 enum {
 	HAWK_ENTRIES_MAX = 160,   /**< rows */
 	HAWK_HEAP_FUNCTIONS = 22, /**< rows for each module with a free() of its own */
-	HAWK_HEAPS_MAX = 16,      /**< glibc has at most 16 namespaces. Others get no hooks */
+	HAWK_HEAPS_MAX = 16, /**< glibc has at most 16 namespaces; further heaps get no hooks */
 };
 
-/** Ends with a name of NULL; row 0 is empty. */
+/** Table of entry points; row 0 is empty, the last row's name is NULL. */
 extern const struct hawk_entry hawk_entries[HAWK_ENTRIES_MAX];
 
-/** What frees, resizes or measures a block, in every module that defines a free() of its own. */
+/** Functions that free, resize or measure a block, for every module that defines its own free(). */
 extern const struct hawk_entry hawk_heap_entries[HAWK_HEAP_FUNCTIONS];
 
 /** Any function of the table. */
 typedef uint64_t hawk_entry_function(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
 				     uint64_t f);
 
-/** The allocator's own function of each row; NULL: there is none. Those of hawk_heap_entries
- * follow, one heap after the other. */
+/** The allocator's own function of each row; NULL if none. Rows of hawk_heap_entries follow, one
+ * heap after the other. */
 extern hawk_entry_function
 	*hawk_entries_next[HAWK_ENTRIES_MAX + HAWK_HEAPS_MAX * HAWK_HEAP_FUNCTIONS];
 
-/** The stub of a row, numbered as above. */
+/** Returns the stub of a row, numbered as above. */
 void *hawk_entries_stub(unsigned which);
 
-/** Whether the function makes blocks out of nothing. */
+/** Returns true if the function allocates new blocks. */
 bool hawk_entry_produces(const struct hawk_entry *entry);
 
 #endif

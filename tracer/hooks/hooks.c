@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * malloc and its family. Whatever cannot be traced is handed to the next allocator exactly as it
- * came.
+ * malloc and its family. A call that cannot be traced goes to the next allocator unchanged.
  */
 #include "hooks.h"
 
@@ -44,7 +43,8 @@ static inline __attribute__((always_inline)) void *record(void *base,
 						hawk_header_word0(kind, offset_log2, birth, size)});
 }
 
-/** A block from the bootstrap heap: sealed, so that free() knows it, without a stack. */
+/** Returns a block from the bootstrap heap. It has no stack; it is sealed so that free() recognizes
+ * it. */
 static void *bootstrap_block(enum hawk_block_kind kind, size_t size)
 {
 	char *base;
@@ -55,14 +55,14 @@ static void *bootstrap_block(enum hawk_block_kind kind, size_t size)
 	if (!base)
 		return NULL;
 	base += HAWK_HEADER_BYTES;
-	/* Its size is looked up there even if there is no key to seal it with. */
+	/* The size is read from here even if there is no key to seal the header with. */
 	hawk_header_of(base)->word0 = hawk_header_word0(kind, PLAIN_OFFSET_LOG2, 0, size);
 	if (hawk_table_header)
 		hawk_header_seal(base, hawk_header_of(base)->word0, 0);
 	return base;
 }
 
-/** Allocations that are not traced: during start-up, in programs not wanted, of absurd size. */
+/** Serves untraced allocations: during start-up, in unwanted programs, of absurd size. */
 static __attribute__((noinline)) void *allocate_untraced(enum hawk_block_kind kind, size_t size)
 {
 	void *base;
@@ -75,7 +75,7 @@ static __attribute__((noinline)) void *allocate_untraced(enum hawk_block_kind ki
 	return base;
 }
 
-/** The next allocator gave memory that cannot carry a header where the sweep would look for it. */
+/** Passes on a block of the next allocator that cannot carry a header where the sweep looks. */
 static __attribute__((noinline)) void *unaligned(void *base, size_t size)
 {
 	hawk_record_dropped(size);
@@ -107,8 +107,8 @@ void *hawk_allocate(const struct hawk_frame_state *caller, enum hawk_block_kind 
 	return finish(hawk_next.malloc(size + HAWK_HEADER_BYTES), caller, kind, size);
 }
 
-/** The same function of the next allocator as the host called of us: not every allocator defines
- * all of them. */
+/** Calls the same function of the next allocator that the host called here: not every allocator
+ * defines all of them. */
 static void *call_aligned(enum hawk_aligned_call call, size_t alignment, size_t size)
 {
 	void *base;
@@ -130,7 +130,7 @@ static void *call_aligned(enum hawk_aligned_call call, size_t alignment, size_t 
 	return hawk_next.memalign ? hawk_next.memalign(alignment, size) : NULL;
 }
 
-/** There was no room for the block and its header: perhaps there is for the block alone. */
+/** Tries the block alone after memory for block and header was short. */
 static void *allocate_aligned_bare(enum hawk_aligned_call call, size_t alignment, size_t size,
 				   int saved_errno)
 {
@@ -149,7 +149,7 @@ void *hawk_allocate_aligned(const struct hawk_frame_state *caller, enum hawk_blo
 	int saved_errno = errno;
 	void *base;
 
-	if (!hawk_is_power_of_two(alignment)) /* as an operator new, which throws then */
+	if (!hawk_is_power_of_two(alignment)) /* as an operator new, which then throws */
 		return NULL;
 	if (!hawk_tracing() || size > HAWK_TRACED_MAX || alignment > HAWK_TRACED_MAX ||
 	    hawk_next_goes_elsewhere(call))
@@ -162,14 +162,14 @@ void *hawk_allocate_aligned(const struct hawk_frame_state *caller, enum hawk_blo
 	return allocate_aligned_bare(call, alignment, size, saved_errno);
 }
 
-/** Blocks made while the next allocator was being looked up have trace 0 and are never given back.
- */
+/** Returns true for a bootstrap block. Bootstrap blocks have trace 0 and are never freed. */
 static inline bool is_bootstrap(const void *pointer)
 {
 	return !hawk_header_trace(hawk_header_of(pointer)->word1) && hawk_bootstrap_owns(pointer);
 }
 
-/** A link_map is going away: code may be unmapped, rules and remembered stacks are stale. */
+/** Notes that a link_map goes away: code may be unmapped, so rules and remembered stacks are
+ * stale. */
 static __attribute__((noinline)) void note_unload(const void *map, uint64_t size)
 {
 	if (size < LINK_MAP_BYTES_MIN)
@@ -179,7 +179,7 @@ static __attribute__((noinline)) void note_unload(const void *map, uint64_t size
 	hawk_unwind_invalidate();
 }
 
-/** Takes the header off. Returns the allocator's pointer; NULL if there is nothing to give back. */
+/** Takes the header off. Returns the allocator's pointer; NULL if there is nothing to free. */
 static inline void *detach(void *pointer)
 {
 	uint64_t word0;
@@ -216,11 +216,12 @@ static __attribute__((noinline)) void release_rare(void *pointer)
 		hawk_next.free(base);
 }
 
-/** A live block of ours that lies right behind the allocator's pointer and needs no special care.
+/** Returns true for a live block of ours that starts one header behind the allocator's pointer and
+ * needs no special care.
  */
 static inline bool is_plain(const void *pointer, uint64_t word0, uint64_t word1)
 {
-	/* The byte of kind and offset; a block at the beginning of a page may be somebody's
+	/* Tests the byte of kind and offset. A block at the start of a page may be a foreign
 	 * mapping. */
 	return !(word0 >> 56 & 15) && word0 >> 60 != HAWK_KIND_LOADER &&
 	       hawk_header_is_live(&hawk_table_header->key, word0, word1,
@@ -228,7 +229,7 @@ static inline bool is_plain(const void *pointer, uint64_t word0, uint64_t word1)
 	       !hawk_bootstrap_owns(pointer);
 }
 
-/* Whatever is not usual is called last, so that the usual path saves no register. */
+/* Unusual cases are called last, so that the usual path saves no register. */
 void hawk_release(void *pointer)
 {
 	const uint64_t page_offset_mask = PAGE_BYTES - 1;
@@ -236,7 +237,7 @@ void hawk_release(void *pointer)
 	struct hawk_slot *slot = hawk_thread_slot;
 	uint64_t word0;
 
-	/* NULL is at the beginning of a page, too. */
+	/* NULL is also at the start of a page. */
 	if (__builtin_expect(!((uintptr_t)pointer & page_offset_mask) ||
 				     (uintptr_t)pointer & (HAWK_GRANULE_BYTES - 1) ||
 				     !hawk_table_header || (uintptr_t)slot <= 1 ||
@@ -316,7 +317,7 @@ static inline __attribute__((always_inline)) void begin_resize(struct hawk_resiz
 	self->old = *hawk_header_of(pointer);
 	self->pointer = pointer;
 	self->offset_log2 = hawk_header_offset_log2(pointer);
-	/* Before the call: afterwards the old place may be somebody else's. */
+	/* Counted before the call: afterwards the old place may have a new owner. */
 	hawk_record_free(hawk_header_trace(self->old.word1), hawk_header_size(self->old.word0));
 	hawk_header_unseal(pointer);
 }
@@ -378,7 +379,7 @@ void *hawk_reallocate(const struct hawk_frame_state *caller, void *pointer, size
 		return hawk_next.realloc(pointer, size);
 	offset = (uint64_t)1 << hawk_header_offset_log2(pointer);
 	base = (char *)pointer - offset;
-	if (size > HAWK_SIZE_MAX)                     /* more than there are addresses */
+	if (size > HAWK_SIZE_MAX)                     /* more than the address space holds */
 		return hawk_next.realloc(base, size); /* fails, and leaves the block as it is */
 	if (size &&
 	    __builtin_expect(hawk_header_kind(hawk_header_of(pointer)->word0) == HAWK_KIND_LOADER,
@@ -387,7 +388,7 @@ void *hawk_reallocate(const struct hawk_frame_state *caller, void *pointer, size
 	begin_resize(&resize, pointer);
 	if (size)
 		return end_resize(&resize, caller, hawk_next.realloc(base, size + offset), size);
-	/* Some allocators free, some give a new block: the host must see what it would see without
+	/* Some allocators free, others return a new block: the host must see the same as without
 	 * us. */
 	base = hawk_next.realloc(base, 0);
 	if (!base)
@@ -410,7 +411,7 @@ HAWK_EXPORT void *reallocarray(void *pointer, size_t count, size_t size)
 	if (__builtin_expect(hawk_init_once() && hawk_next.reallocarray, 0))
 		return hawk_next.reallocarray(pointer, count, size);
 	if (__builtin_mul_overflow(count, size, &bytes)) {
-		errno = ENOMEM; /* this is what reallocarray itself says */
+		errno = ENOMEM; /* same as reallocarray itself */
 		return NULL;
 	}
 	return hawk_reallocate(&caller, pointer, bytes);

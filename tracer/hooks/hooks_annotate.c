@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What the annotation header calls: hawk_annotate.h, which looks these up by name. A program may be
- * built with another version of it: what is exported here keeps its meaning for ever.
+ * Functions that the annotation header (hawk_annotate.h) looks up by name. A program may be built
+ * with another version of that header, so these exports keep their meaning for ever.
  */
 #include "table/file.h"
 #include "hooks.h"
@@ -33,7 +33,7 @@ unsigned long hawk_tracer_scope_enter(void *object, const char *tag, size_t leng
 	slot = hawk_threads_current();
 	if (!slot)
 		return 0;
-	/* A handler may have come while it is being brought up to date. */
+	/* A signal handler may interrupt its update. */
 	stack = hawk_threads_is_idle(slot) ? &slot->stack : NULL;
 	return hawk_scopes_enter(&slot->scopes, stack, &caller, (uint64_t)object, tag, length,
 				 &slot->scope_key);
@@ -68,7 +68,7 @@ void hawk_tracer_pool_begin(void *pointer, size_t size)
 		hawk_annotated_begin(&caller, pointer, size);
 }
 
-/* Also when tracing has ended: what was sealed before is to be un-sealed. */
+/* Works after tracing has ended too: earlier seals must still come off. */
 void hawk_tracer_pool_end(void *pointer)
 {
 	if (hawk_table_header)

@@ -3,10 +3,10 @@
  * @file
  * Every C++ operator new and delete, by their mangled names, in C.
  *
- * Two promises. A failing new still calls the new handler and throws std::bad_alloc: it is passed
- * on to the C++ library's own operator, whose malloc is ours again. A program that replaces
- * operators keeps its meaning: the library's default new[] and nothrow forms call the program's
- * operator, so where a base operator is not ours, the forms built upon it are passed on as well.
+ * Two promises. A failing new still calls the new handler and throws std::bad_alloc: the call goes
+ * to the C++ library's own operator, whose malloc is ours again. A program's replacement operators
+ * keep their meaning: the library's default new[] and nothrow forms call the program's operator, so
+ * if a base operator is not ours, the forms built on it are passed on as well.
  */
 #include "hooks.h"
 
@@ -31,7 +31,7 @@ enum base {
 	UNRESOLVED = 1 << 9,
 };
 
-/** Bases that somebody before us in the search order defines: the program. */
+/** Base operators that the program, before us in the search order, replaces. */
 static unsigned replaced = UNRESOLVED;
 
 static __attribute__((noinline)) bool is_replaced_slowly(unsigned any_of)
@@ -52,8 +52,8 @@ static inline bool is_replaced(unsigned any_of)
 }
 
 /**
- * The C++ library's own operator. It may be loaded with RTLD_LOCAL, as part of a plug-in of a C
- * program: then it is found by the name of the library. NULL if there is none.
+ * Returns the C++ library's own operator, or NULL. A C program's plug-in may load that library with
+ * RTLD_LOCAL; then it is found by the library's name.
  */
 static __attribute__((noinline)) void *library_operator(const char *name)
 {
@@ -71,8 +71,8 @@ static __attribute__((noinline)) void *library_operator(const char *name)
 	return function;
 }
 
-/** The library's operator of this name, looked up at the first use of each: dlsym takes locks and
- * is too slow for every call. NULL if there is none. */
+/** Gives the library's operator of this name, or NULL. Looked up at first use: dlsym takes locks
+ * and is too slow for every call. */
 #define LIBRARY_OPERATOR(name)                                                                     \
 	({                                                                                         \
 		static __typeof__(name) *found;                                                    \
@@ -84,7 +84,7 @@ static __attribute__((noinline)) void *library_operator(const char *name)
 		function_;                                                                         \
 	})
 
-/** An operator new, which `make` serves unless the program replaces one of `bases`. */
+/** Defines an operator new, served by `make` unless the program replaces one of `bases`. */
 #define OPERATOR_NEW(name, bases, parameters, arguments, make)                                     \
 	void *name parameters;                                                                     \
 	HAWK_EXPORT void *name parameters                                                          \
@@ -99,7 +99,7 @@ static __attribute__((noinline)) void *library_operator(const char *name)
 		return function ? function arguments : NULL;                                       \
 	}
 
-/** An operator delete. */
+/** Defines an operator delete. */
 #define OPERATOR_DELETE(name, bases, parameters, arguments)                                        \
 	void name parameters;                                                                      \
 	HAWK_EXPORT void name parameters                                                           \

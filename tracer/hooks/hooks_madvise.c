@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * madvise(), for what it says of cores. All else goes through at the cost of two comparisons.
+ * madvise(): watches advice about core dumps. All other advice costs two comparisons.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 #include "hooks.h"
 #include "init.h"
 
-/* `hawk_table_header`, with the table made if it is not there yet; NULL = there is none. */
+/* Returns `hawk_table_header`, made first if necessary; NULL if there is no table. */
 static struct hawk_table_header *own_table(void)
 {
 	hawk_init_once();

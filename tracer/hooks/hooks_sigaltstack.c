@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * sigaltstack(): a block that serves as a thread's alternate signal stack is known to the kernel
- * alone. The thread's record says where it is, so that nobody takes it for lost.
+ * sigaltstack(): only the kernel points to a block used as a thread's alternate signal stack. The
+ * thread's record notes its address, so that the block is not reported as lost.
  */
 #include <errno.h>
 #include <signal.h>
@@ -25,7 +25,7 @@ static int set_stack(const stack_t *stack, stack_t *before)
 	return -1;
 }
 
-/** Asks the kernel, since the call's two arguments may be the same memory. */
+/** Reads the stack back from the kernel: the call's two arguments may be the same memory. */
 static void note(void)
 {
 	struct hawk_slot *slot;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The order of start-up. The first malloc of a process often comes before any constructor of ours,
- * from the dynamic loader or another library's constructor; there is only one thread then.
+ * Order of start-up. A process's first malloc often comes before our constructor, from the dynamic
+ * loader or another library's constructor; there is only one thread then.
  */
 #include "init.h"
 
@@ -39,7 +39,7 @@ static uint64_t file_bytes(void)
 	return HAWK_FILE_BYTES_DEFAULT;
 }
 
-/** Flags of the table, after making its file if one is wanted. */
+/** Returns the table's flags, after making its file if one is wanted. */
 static uint64_t prepare_table(void)
 {
 	uint64_t flags = HAWK_TABLE_COUNTS_SEALED;
@@ -57,15 +57,15 @@ static uint64_t prepare_table(void)
 
 bool hawk_init_lacks_memory;
 
-/** Of libasan, libtsan and libhwasan, and of programs that have them built in. */
+/** Defined by libasan, libtsan and libhwasan, and by programs with a built-in sanitizer. */
 extern void __asan_init(void) __attribute__((weak));
 extern void __tsan_init(void) __attribute__((weak));
 extern void __hwasan_init(void) __attribute__((weak));
 
 /**
- * Sanitizers have an allocator of their own. Where their runtime is a library that comes behind
- * us, it allocates while it starts, and the functions that we would call then lead into it: it
- * replaces most of the C library's.
+ * Returns true if a sanitizer is present. Sanitizers bring their own allocator and replace most of
+ * the C library's functions. A runtime library loaded behind us allocates while it starts, and the
+ * functions that we would call then lead into it.
  */
 static bool has_sanitizer(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Looking up the next allocator. dlsym() itself may call calloc and free: those land in the
+ * Looks up the next allocator. dlsym() itself may call calloc and free: these calls use the
  * bootstrap heap.
  */
 #include "next.h"
@@ -16,7 +16,7 @@
 
 struct hawk_next hawk_next;
 
-/* Here, and not where it is decided: unit tests of the recorder link this, but not that. */
+/* Defined here and not in init.c, because unit tests of the recorder link only this file. */
 enum hawk_phase hawk_phase;
 
 char *hawk_bootstrap;
@@ -35,8 +35,8 @@ void *hawk_bootstrap_allocate(size_t bytes)
 }
 
 /**
- * The aligned functions where ours is the program's while its free() is not. Another library that
- * wraps the family before us wraps all of it.
+ * Returns the aligned functions that the program takes from us although its free() is not ours.
+ * Another library that wraps the family before us wraps all of it.
  */
 static uint32_t find_elsewhere(void)
 {

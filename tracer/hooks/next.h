@@ -2,7 +2,7 @@
 /**
  * @file
  * The allocator underneath: the next definition of each function after ours in the program's search
- * order, and a small bootstrap heap for what is asked of us while those are being looked up.
+ * order. A small bootstrap heap serves requests during their lookup.
  */
 #ifndef HAWK_TRACER_HOOKS_NEXT_H
 #define HAWK_TRACER_HOOKS_NEXT_H
@@ -34,7 +34,7 @@ struct hawk_next {
 	size_t (*malloc_usable_size)(void *pointer);
 	int (*madvise)(void *address, size_t length, int advice);
 	int (*sigaltstack)(const stack_t *stack, stack_t *before);
-	/** Only where the program's free() is not ours: it calls the program's realloc. */
+	/** Set only if the program's free() is not ours: it calls the program's realloc. */
 	void *(*reallocarray)(void *pointer, size_t count, size_t size);
 	uint32_t elsewhere; /**< bit of enum hawk_aligned_call: see hawk_next_goes_elsewhere() */
 };
@@ -42,25 +42,25 @@ struct hawk_next {
 /** Filled by hawk_next_resolve(), constant afterwards. */
 extern struct hawk_next hawk_next __attribute__((visibility("hidden")));
 
-/** Looks everything up with dlsym(). False if even malloc or free is not there. */
+/** Looks everything up with dlsym(). Returns false if malloc or free is missing. */
 bool hawk_next_resolve(void);
 
 /**
- * Whether the program calls this function of ours directly, but another free(): it defines a few
- * functions of the family itself, in terms of the C library's. Such blocks must not have a header.
+ * Returns true if the program calls this function of ours but another free(): it defines some
+ * functions of the family itself on top of the C library's. Such blocks must not have a header.
  */
 static inline bool hawk_next_goes_elsewhere(enum hawk_aligned_call call)
 {
 	return hawk_next.elsewhere >> call & 1;
 }
 
-/** Zeroed, 16-byte aligned memory that is never given back; NULL when the bootstrap heap is used
- * up. */
+/** Returns zeroed, 16-byte aligned memory that is never freed; NULL once the bootstrap heap is
+ * full. */
 void *hawk_bootstrap_allocate(size_t bytes);
 
 enum { HAWK_BOOTSTRAP_BYTES = 256 << 10 };
 
-/** NULL while nothing was taken from it. */
+/** Start of the bootstrap heap; NULL until its first use. */
 extern char *hawk_bootstrap __attribute__((visibility("hidden")));
 
 static inline bool hawk_bootstrap_owns(const void *pointer)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Recording. The usual path: read the slot from TLS, mark it busy, verify the previous stack,
- * count, unmark.
+ * Records allocations and frees. The usual path: read the slot from TLS, mark it busy, verify the
+ * previous stack, count, unmark.
  */
 #include "record.h"
 
@@ -17,10 +17,10 @@
 #include "unwind/tops.h"
 
 enum {
-	/** One in so many stacks that are found by their tops is walked all the same: the thread's
-	 * last stack, which is found sooner, is then one of those that come now. */
+	/** One in this many stacks found by their tops is walked all the same. That makes a current
+	 * stack the thread's last one, which is found sooner. */
 	ADOPTION_INTERVAL = 1024,
-	/** Once the table is full, one stack in at most so many plus one is still looked up. */
+	/** Once the table is full, at least one stack in this many plus one is still looked up. */
 	WALKS_SKIPPED_MAX = 63,
 };
 
@@ -32,7 +32,7 @@ static uint64_t stack_pc(const struct hawk_frames *self, uint32_t index)
 	return frame->state.pc | (frame->exact ? HAWK_PC_EXACT : 0);
 }
 
-/** Of a stack that is not recorded as the own unwinder sees it. */
+/** Interns a stack that is not recorded as our own unwinder sees it. */
 static __attribute__((noinline)) uint32_t intern_flat(const struct hawk_frame_state *caller)
 {
 	struct hawk_scratch *scratch = hawk_scratch_take();
@@ -47,7 +47,7 @@ static __attribute__((noinline)) uint32_t intern_flat(const struct hawk_frame_st
 	return trace;
 }
 
-/** The table's id for a stack that this thread has not looked up lately. */
+/** Returns the table's id for a stack that this thread has not looked up lately. */
 static __attribute__((noinline)) uint32_t intern_stack(struct hawk_stack *stack,
 						       const struct hawk_frame_state *caller,
 						       const struct hawk_walk_result *walk)
@@ -64,11 +64,11 @@ static __attribute__((noinline)) uint32_t intern_stack(struct hawk_stack *stack,
 							.hash = walk->hash});
 }
 
-/** A stack that differs from the thread's last one. */
+/** Returns the id of a stack that differs from the thread's last one. */
 static inline uint32_t look_up_stack(struct hawk_slot *slot, const struct hawk_frame_state *caller,
 				     const struct hawk_walk_result *walk)
 {
-	/* Flags, too, tell stacks apart. */
+	/* Flags distinguish stacks too. */
 	uint64_t check = walk->check ^ walk->flags;
 	uint32_t trace = hawk_known_find(walk->hash, check);
 
@@ -83,7 +83,7 @@ static inline uint32_t look_up_stack(struct hawk_slot *slot, const struct hawk_f
 	return trace;
 }
 
-/** Doubles the number of walks to skip after one that was in vain, halves it after another. */
+/** Doubles the number of walks to skip after a failed lookup, halves it after a successful one. */
 static inline void adjust_backoff(struct hawk_slot *slot, uint32_t trace)
 {
 	if (__builtin_expect(!trace, 0))
@@ -107,8 +107,8 @@ static inline uint32_t walk_stack(struct hawk_slot *slot, const struct hawk_fram
 }
 
 /**
- * The id of a stack that neither the last one nor a top is. 0: there is no room for it, or the
- * thread's latest ones found none, so that walking it is most likely in vain.
+ * Returns the id of a stack that matches neither the last one nor a top. Returns 0 if the table is
+ * full, or was full for the thread's latest stacks, so that a walk is most likely in vain.
  */
 static inline uint32_t find_by_walk(struct hawk_slot *slot, const struct hawk_frame_state *caller)
 {
@@ -119,7 +119,7 @@ static inline uint32_t find_by_walk(struct hawk_slot *slot, const struct hawk_fr
 	return walk_stack(slot, caller);
 }
 
-/** A stack that is known by its top becomes the thread's last one. */
+/** Makes a stack known by its top the thread's last one. */
 static __attribute__((noinline)) uint32_t adopt_stack(struct hawk_slot *slot,
 						      const struct hawk_frame_state *caller)
 {
@@ -131,8 +131,8 @@ static __attribute__((noinline)) uint32_t adopt_stack(struct hawk_slot *slot,
 }
 
 /**
- * The id of trace `base`, which starts at `caller`, in the scopes that are open around it. `base`
- * itself if there are none: none of those that are open is on this stack.
+ * Returns the id of trace `base`, which starts at `caller`, within the scopes open around it.
+ * Returns its id without scopes if no open scope is on this stack, and `base` if the table is full.
  */
 static __attribute__((noinline)) uint32_t
 mark_scopes(struct hawk_slot *slot, const struct hawk_frame_state *caller, uint32_t base)
@@ -150,8 +150,9 @@ mark_scopes(struct hawk_slot *slot, const struct hawk_frame_state *caller, uint3
 				  marks);
 	trace = count ? hawk_marks_intern(base, marks, count) : hawk_marks_none(base);
 	if (count && !trace)
-		return base; /* no room: better without its scopes than not at all */
-	/* A handler may jump out of here: an entry with a key is a whole one. */
+		return base; /* table full: keep the trace without its scopes */
+	/* A handler may jump out of here, so the key is written last: an entry with a key is
+	 * complete. */
 	memo->key = 0;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	memo->sp = caller->sp;
@@ -162,8 +163,8 @@ mark_scopes(struct hawk_slot *slot, const struct hawk_frame_state *caller, uint3
 	return trace;
 }
 
-/** A child that a signal handler has forked off leaves its parent's table file first, and with it
- * the slot, if it gets no table of its own. */
+/** Counts a dropped block. A child forked by a signal handler leaves its parent's table file first;
+ * without a table of its own it then has no slot. */
 static __attribute__((noinline)) void count_dropped(struct hawk_slot *slot, uint64_t bytes)
 {
 	hawk_file_check_fork();
@@ -190,7 +191,7 @@ find_stack(struct hawk_slot *slot, const struct hawk_frame_state *caller, uint64
 	return trace;
 }
 
-/** Where not every block gets a stack, but this one was not left out by the sample. */
+/** Finds the stack of a block that the sample selected, when not every block gets one. */
 static __attribute__((noinline)) uint32_t
 find_selected(struct hawk_slot *slot, const struct hawk_frame_state *caller, uint64_t bytes)
 {
@@ -209,7 +210,7 @@ static inline uint64_t bytes_of(struct hawk_new_block block)
 	return hawk_header_size(block.word0);
 }
 
-/** Only from here on the block may count: see hawk_record_block(). */
+/** Seals the block, which may be counted only afterwards: see hawk_record_block(). */
 static inline void seal(struct hawk_new_block block, uint32_t trace)
 {
 	hawk_header_seal(block.pointer, block.word0, trace);
@@ -221,7 +222,7 @@ static inline struct hawk_counter_entry *counter_of(const struct hawk_slot *slot
 	return &hawk_threads_head(slot)->counters[trace % HAWK_COUNTER_ENTRIES];
 }
 
-/** The end of a usual call, whose trace has the counter already. */
+/** Ends a usual call, whose trace already has a counter. */
 static inline void *finish_usual(struct hawk_slot *slot, struct hawk_counter_entry *entry,
 				 uint32_t trace, struct hawk_new_block block)
 {
@@ -232,7 +233,7 @@ static inline void *finish_usual(struct hawk_slot *slot, struct hawk_counter_ent
 	return block.pointer;
 }
 
-/** The end of every call: the block is sealed and counted, and the slot is free again. */
+/** Ends a call: seals and counts the block, then releases the slot. */
 static inline void *finish(struct hawk_slot *slot, uint32_t trace, struct hawk_new_block block)
 {
 	seal(block, trace);
@@ -241,7 +242,8 @@ static inline void *finish(struct hawk_slot *slot, uint32_t trace, struct hawk_n
 	return block.pointer;
 }
 
-/** The clock is due, scopes are open, or not every block gets a stack. The slot is busy. */
+/** Records when the clock is due, scopes are open, or not every block gets a stack. The slot is
+ * busy. */
 static __attribute__((noinline)) void *record_rare(struct hawk_slot *slot,
 						   const struct hawk_frame_state *caller,
 						   struct hawk_new_block block)
@@ -266,7 +268,7 @@ static __attribute__((noinline)) void *record_uncounted(struct hawk_slot *slot, 
 	return finish(slot, trace, block);
 }
 
-/** Neither the thread's last stack nor a known top. */
+/** Records a stack that is neither the thread's last one nor has a known top. */
 static __attribute__((noinline)) void *record_unknown(struct hawk_slot *slot,
 						      const struct hawk_frame_state *caller,
 						      struct hawk_new_block block)
@@ -289,7 +291,7 @@ static __attribute__((noinline)) void *record_adopted(struct hawk_slot *slot,
 	return finish(slot, trace, block);
 }
 
-/** Not the thread's last stack. The slot is busy. */
+/** Records a stack other than the thread's last one. The slot is busy. */
 static __attribute__((noinline)) void *record_changed(struct hawk_slot *slot,
 						      const struct hawk_frame_state *caller,
 						      struct hawk_new_block block)
@@ -307,7 +309,7 @@ static __attribute__((noinline)) void *record_changed(struct hawk_slot *slot,
 	return finish_usual(slot, entry, top->trace, block);
 }
 
-/** The thread's first call, or one that must not touch its slot. */
+/** Records the thread's first call, or one that must not touch the slot. */
 static __attribute__((noinline)) void *record_apart(const struct hawk_frame_state *caller,
 						    struct hawk_new_block block)
 {
@@ -319,7 +321,7 @@ static __attribute__((noinline)) void *record_apart(const struct hawk_frame_stat
 	return record_rare(slot, caller, block);
 }
 
-/* Whatever is not usual is called last, so that the usual path saves no register. */
+/* Unusual cases are called last, so that the usual path saves no register. */
 void *hawk_record_block(const struct hawk_frame_state *caller, struct hawk_new_block block)
 {
 	struct hawk_slot *slot = hawk_thread_slot;
@@ -342,7 +344,7 @@ void *hawk_record_block(const struct hawk_frame_state *caller, struct hawk_new_b
 	return finish_usual(slot, entry, trace, block);
 }
 
-/** `times` 1, or -1: not freed after all. */
+/** Counts a free without a slot. `times` is 1, or -1 to take a free back. */
 static void free_without_slot(uint32_t trace, uint64_t times, uint64_t bytes)
 {
 	__atomic_fetch_add(&hawk_table_header->orphan_free_objects, times, __ATOMIC_RELAXED);
@@ -351,7 +353,7 @@ static void free_without_slot(uint32_t trace, uint64_t times, uint64_t bytes)
 		hawk_counters_add_frees(trace, times, times * bytes);
 }
 
-/** With live counters, past those of the thread. */
+/** Counts a free by trace at once, bypassing the thread's counters (live counters only). */
 static void free_at_once(struct hawk_slot *slot, uint32_t trace, uint64_t times, uint64_t bytes)
 {
 	hawk_file_check_fork();
@@ -363,7 +365,7 @@ static void free_at_once(struct hawk_slot *slot, uint32_t trace, uint64_t times,
 	hawk_counters_add_frees(trace, times, times * bytes);
 }
 
-/** With live counters: by trace as well. */
+/** Counts a free by trace as well (live counters only). */
 static void free_of(struct hawk_slot *slot, uint32_t trace, uint64_t bytes)
 {
 	if (!hawk_threads_is_idle(slot)) {
@@ -398,7 +400,7 @@ void hawk_record_free(uint32_t trace, uint64_t bytes)
 
 void hawk_record_free_taken_back(uint32_t trace, uint64_t bytes)
 {
-	const uint64_t less = UINT64_MAX; /* numbers wrap, and so do their sums */
+	const uint64_t less = UINT64_MAX; /* counters wrap, and so do their sums */
 	struct hawk_slot *slot = hawk_threads_current();
 
 	sample_free(trace, true, bytes);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Recording without a slot, and looking up flat stacks: recursion is collapsed in one pass from the
- * leaf, a cycle that repeats the one before it is dropped as soon as its last frame is there.
+ * Records without a slot, and looks up flat stacks. Recursion is collapsed in one pass from the
+ * leaf: a cycle that repeats the previous one is dropped as soon as its last frame is reached.
  *
- * Whoever comes here while the thread's slot is busy may also find out
- * that it will be busy for ever, and recovers it.
+ * A call made while the thread's slot is busy may find that it would stay busy for ever, and
+ * recovers it.
  */
 #include "record.h"
 
@@ -22,7 +22,8 @@ static uint64_t pc_at(const struct hawk_frames *self, uint32_t index)
 	return ((const uint64_t *)self->frames)[index];
 }
 
-/** Whether the `cycle` frames before `end` (exclusive) repeat the `cycle` frames before those. */
+/** Returns true if the `cycle` frames before `end` (exclusive) repeat the `cycle` frames before
+ * them. */
 static bool repeats(const uint64_t *pcs, uint32_t end, uint32_t cycle)
 {
 	if (end < 2 * cycle)
@@ -33,7 +34,7 @@ static bool repeats(const uint64_t *pcs, uint32_t end, uint32_t cycle)
 	return true;
 }
 
-/** Leaves one of every run of equal cycles of up to `longest` frames, in place. Returns the new
+/** Reduces every run of equal cycles of up to `longest` frames to one, in place. Returns the new
  * count. */
 static uint32_t collapse_cycles(uint64_t *pcs, uint32_t count, uint32_t longest)
 {
@@ -70,9 +71,9 @@ uint32_t hawk_flat_intern(uint64_t *pcs, const struct hawk_walk_result *walk)
 }
 
 /**
- * Whether the thread's busy call can never go on, since somebody has jumped out of a handler: the
- * stack pointer is beyond it and none of the tracer's frames is on the stack, all of which is
- * known.
+ * Returns true if the thread's busy call can never continue because a handler jumped out of it: the
+ * stack pointer is beyond that call, and the stack is known completely and holds no frame of the
+ * tracer.
  */
 static bool is_abandoned(const struct hawk_frame_state *caller, const uint64_t *pcs,
 			 const struct hawk_walk_result *walk)
@@ -91,7 +92,7 @@ static bool is_abandoned(const struct hawk_frame_state *caller, const uint64_t *
 	return true;
 }
 
-/** The scopes that the calling thread has open; NULL: none. */
+/** Returns the calling thread's open scopes; NULL if none. */
 static const struct hawk_scopes *open_scopes(void)
 {
 	const struct hawk_slot *slot = hawk_thread_slot;
@@ -99,7 +100,7 @@ static const struct hawk_scopes *open_scopes(void)
 	return (uintptr_t)slot > 1 && slot->scope_key ? &slot->scopes : NULL;
 }
 
-/** As mark_scopes() of hooks/record.c, for those who know program counters only. */
+/** Like mark_scopes() in hooks/record.c, for a stack of which only program counters are known. */
 static uint32_t mark_unplaced(const struct hawk_frame_state *caller, uint32_t base)
 {
 	const struct hawk_scopes *scopes = open_scopes();
@@ -115,7 +116,7 @@ static uint32_t mark_unplaced(const struct hawk_frame_state *caller, uint32_t ba
 	return trace ? trace : base;
 }
 
-/** Where not every call takes a stack, which would tell. */
+/** Recovers an abandoned slot when not every call takes a stack, which would reveal it. */
 static void recover_abandoned(const struct hawk_frame_state *caller)
 {
 	const struct hawk_slot *slot = hawk_thread_slot;
@@ -133,7 +134,7 @@ static void recover_abandoned(const struct hawk_frame_state *caller)
 	hawk_scratch_give(scratch);
 }
 
-/** A trace's id, which is 0 where no stack is to be taken or none could be. */
+/** Returns a trace's id, or 0 if no stack is wanted or could be taken. */
 static uint32_t find_trace(const struct hawk_frame_state *caller, uint64_t bytes)
 {
 	struct hawk_walk_result walk;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Points and sums. Floating point is avoided: the host may look at its exception flags.
+ * Points and sums. Avoids floating point: the host may read the exception flags.
  */
 #include "sampler.h"
 
@@ -19,7 +19,7 @@ static const uint64_t LN2 = 2977044472;
 uint64_t hawk_sampler_mean;
 uint32_t hawk_sampler_skipped;
 
-/** For those without a sampler. */
+/** Generator state shared by calls without a sampler. */
 static uint64_t shared_random;
 
 static uint64_t no_pc(const struct hawk_frames *self, uint32_t index)
@@ -56,7 +56,8 @@ static uint64_t mix(uint64_t z)
 	return z ^ z >> 31;
 }
 
-/** log2 of a number that is not 0, times 2^LOG_BITS: one bit of fraction for each squaring. */
+/** Returns log2 of a number other than 0, times 2^LOG_BITS. Each squaring gives one bit of
+ * fraction. */
 static uint64_t log2_fixed(uint64_t value)
 {
 	unsigned whole = 63 - (unsigned)__builtin_clzll(value);
@@ -75,7 +76,7 @@ static uint64_t log2_fixed(uint64_t value)
 
 static int64_t gap_of(uint64_t uniform, uint64_t mean)
 {
-	/* -log2 of a number in (0, 1]; 2^64 values of it. */
+	/* -log2 of a number in (0, 1] with 2^64 values. */
 	uint64_t bits = (UINT64_C(64) << LOG_BITS) - log2_fixed(uniform | !uniform);
 	unsigned __int128 gap = (unsigned __int128)(bits * LN2) * mean;
 
@@ -99,7 +100,8 @@ bool hawk_sampler_reach(struct hawk_sampler *sampler, uint64_t span)
 			hawk_sampler_gap(&sampler->random, hawk_sampler_mean) - (int64_t)span + 1;
 		reached = sampler->left <= 0;
 	}
-	/* Without memory: what lies beyond the block has nothing to do with what lay before. */
+	/* The process is memoryless: the gap beyond the block is independent of the gap before
+	 * it. */
 	if (reached)
 		sampler->left = hawk_sampler_gap(&sampler->random, hawk_sampler_mean) + 1;
 	return reached;
@@ -113,7 +115,7 @@ bool hawk_sampler_wants_stateless(uint64_t bytes)
 	return (uint64_t)gap_of(mix(random), hawk_sampler_mean) < hawk_sample_span(bytes);
 }
 
-/** Adds a weight to a pair of sums, or takes it off. */
+/** Adds a weight to a pair of sums, or subtracts it. */
 static void add(uint64_t *objects, uint64_t *sum, uint64_t bytes, bool less)
 {
 	uint64_t weight = hawk_sample_weight(bytes, hawk_sampler_mean);
