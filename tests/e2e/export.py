@@ -179,7 +179,7 @@ def check_heaptrack():
 
 
 def check_rows():
-    schema = json.loads(hawk.read(os.path.join(hawk.SOURCE, "docs", "schema", "row-1.json")))
+    schema = json_schema.load("row-1.json")
     for row in rows():
         hawk.expect_equal(json_schema.validate(row, schema), [], "row")
         hawk.expect_equal(sorted(row), sorted(schema["properties"]), "members of a row")

@@ -1,17 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """The subset of JSON Schema that docs/schema uses."""
 
+import functools
+import json
+import os
 import re
+
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "docs", "schema")
+
+
+@functools.cache
+def load(name):
+    with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def resolve(reference, root):
+    """What "#/$defs/frame" or "common-2.json#/$defs/frame" means, and in which document."""
+    name, _, path = reference.partition("#")
+    root = target = load(name) if name else root
+    for part in path.strip("/").split("/"):
+        target = target[part]
+    return target, root
 
 
 def validate(value, schema, root=None, path="$"):
     """Complaints about `value`, as a list."""
     root = root or schema
     if "$ref" in schema:
-        target = root
-        for part in schema["$ref"].lstrip("#/").split("/"):
-            target = target[part]
-        return validate(value, target, root, path)
+        return validate(value, *resolve(schema["$ref"], root), path)
     if "anyOf" in schema and all(validate(value, choice, root, path) for choice in schema["anyOf"]):
         return [f"{path}: {value!r} fits none of anyOf"]
     types = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None),
