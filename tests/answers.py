@@ -74,7 +74,16 @@ QUESTIONS = [
     "sql --format=csv {core} SELECT * FROM edges WHERE source = {address}",
     "sql {core} SELECT kind, count(*) FROM leaks GROUP BY 1 ORDER BY 1",
     "sql {core} SELECT * FROM threads", "sql {core} SELECT * FROM mappings",
+    "source {core} alloc", "source --json {core} alloc", "diff {core} {core}", "diff --json --by=function {core} {core}",
+    "ledger {core}", "ledger --json {core}", "html {core}", "redact -o - {core}",
+    "export --format=dot {core}", "export --format=folded --what=retained {core}",
+    "export --format=heapsnapshot {core}", "export --format=ndjson --what=lost {core}",
 ]
+# Asked once, of no core.
+HELP = ["help", "help completion", "help completion zsh", "help completion fish", *(
+    f"help {verb}" for verb in
+    "run analyze whatis blocks leaks refs path merge-paths retained sites source schema growth sql diff ledger export "
+    "redact snapshot html shell help".split())]
 
 
 def make_aborting(name, arguments, folder, extra=None):
@@ -147,6 +156,10 @@ def ask(question, core, places):
 def record(folder, out, only):
     with open(os.path.join(folder, "cores.json"), encoding="ascii") as file:
         cores = json.load(file)
+    os.makedirs(os.path.join(out, "help"), exist_ok=True)
+    for question in HELP:
+        with open(os.path.join(out, "help", question.replace(" ", "-") + ".txt"), "wb") as file:
+            file.write(ask(question, "", {}))
     for core, places in cores.items():
         os.makedirs(os.path.join(out, core), exist_ok=True)
         for number, question in enumerate(QUESTIONS):
