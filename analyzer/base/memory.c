@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "hawk/base/cleanup.h"
+#include "hawk/base/numbers.h"
 
 enum { CGROUP_BYTES = 16 << 10 };
 
@@ -73,23 +74,18 @@ static uint64_t read_files(const char *folder)
 	return total ? total : own;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 static uint64_t left_in(const char *folder)
 {
-	uint64_t limit =
-		least(least(read_number(folder, "memory.max"), read_number(folder, "memory.high")),
-		      read_number(folder, "memory.limit_in_bytes"));
-	uint64_t used = least(read_number(folder, "memory.current"),
-			      read_number(folder, "memory.usage_in_bytes"));
+	uint64_t limit = hawk_least(
+		hawk_least(read_number(folder, "memory.max"), read_number(folder, "memory.high")),
+		read_number(folder, "memory.limit_in_bytes"));
+	uint64_t used = hawk_least(read_number(folder, "memory.current"),
+				   read_number(folder, "memory.usage_in_bytes"));
 
 	if (limit == UINT64_MAX || used == UINT64_MAX)
 		return UINT64_MAX;
-	used -= least(used, read_files(folder));
-	return limit - least(limit, used);
+	used -= hawk_least(used, read_files(folder));
+	return limit - hawk_least(limit, used);
 }
 
 /** In `path` below the mounted folder, and in all above. */
@@ -105,7 +101,7 @@ static uint64_t left_above(const char *mount, const char *path)
 	for (;;) {
 		char *slash;
 
-		left = least(left, left_in(folder));
+		left = hawk_least(left, left_in(folder));
 		slash = strrchr(folder, '/');
 		if (!slash || slash < folder + end)
 			return left;
@@ -139,7 +135,7 @@ static uint64_t left_by(char *line, const char *folder)
 	}
 	for (size_t i = 0; !*controllers && i < sizeof(unified) / sizeof(unified[0]); i++) {
 		snprintf(mount, sizeof(mount), "%s%s", folder, unified[i]);
-		left = least(left, left_above(mount, path));
+		left = hawk_least(left, left_above(mount, path));
 	}
 	return left;
 }
@@ -151,6 +147,6 @@ uint64_t hawk_memory_in_groups(const char *lines, const char *folder)
 	char *rest = copy, *line;
 
 	while (rest && (line = strsep(&rest, "\n")))
-		left = least(left, left_by(line, folder));
+		left = hawk_least(left, left_by(line, folder));
 	return left;
 }

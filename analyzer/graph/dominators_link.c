@@ -12,6 +12,7 @@
  */
 #include "dominators_state.h"
 
+#include "hawk/base/array.h"
 #include "hawk/base/parallel.h"
 #include "hawk/base/progress.h"
 
@@ -36,18 +37,10 @@ static struct hawk_error *place_sources(struct hawk_dominator_state *state)
 /* The first edge of the tree that begins with `number`, or of a later one. */
 static uint64_t first_edge(const struct hawk_dominator_state *state, uint32_t number)
 {
-	uint64_t low = 0;
-	uint64_t high = state->edge_count;
-
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (state->edges[middle] >> 32 < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return number ? hawk_array_first_above(state->edges, state->edge_count,
+					       sizeof(*state->edges), 0,
+					       ((uint64_t)number << 32) - 1)
+		      : 0;
 }
 
 /** Numbers [first, end) and their edges. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "hawk/base/cleanup.h"
+#include "hawk/base/numbers.h"
 #include "hawk/graph/pointers.h"
 
 enum {
@@ -23,18 +24,13 @@ static size_t frames_of(uint64_t items, uint64_t in_frame)
 	return (size_t)((items + in_frame - 1) / in_frame);
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 static struct hawk_error *fill_degrees(void *context, size_t number,
 				       struct hawk_snapshot_piece *piece)
 {
 	const struct hawk_graph *graph = context;
 
 	piece->first = (uint64_t)number * FRAME_BLOCKS;
-	piece->items = least(graph->count - piece->first, FRAME_BLOCKS);
+	piece->items = hawk_least(graph->count - piece->first, FRAME_BLOCKS);
 	hawk_column_put(&piece->column, graph->offsets[piece->first]);
 	for (uint64_t i = piece->first; i < piece->first + piece->items; i++)
 		hawk_column_put(&piece->column, graph->offsets[i + 1] - graph->offsets[i]);
@@ -46,7 +42,7 @@ static struct hawk_error *fill_edges(void *context, size_t number,
 {
 	const struct hawk_graph *graph = context;
 	uint32_t edge = (uint32_t)(number * FRAME_EDGES);
-	uint32_t end = (uint32_t)least(graph->edge_count, (uint64_t)edge + FRAME_EDGES);
+	uint32_t end = (uint32_t)hawk_least(graph->edge_count, (uint64_t)edge + FRAME_EDGES);
 	uint32_t block = hawk_graph_source(graph, edge, 0);
 
 	piece->first = edge;
@@ -115,7 +111,7 @@ static struct hawk_error *fill_places(void *context, size_t number,
 {
 	const struct hawk_graph *graph = context;
 	uint32_t first = (uint32_t)(number * FRAME_EDGES);
-	uint32_t end = (uint32_t)least(graph->edge_count, (uint64_t)first + FRAME_EDGES);
+	uint32_t end = (uint32_t)hawk_least(graph->edge_count, (uint64_t)first + FRAME_EDGES);
 	uint32_t last_block = hawk_graph_source(graph, end - 1, 0);
 	struct places places = {
 		.piece = piece,
@@ -143,7 +139,7 @@ static struct hawk_error *fill_roots(void *context, size_t number,
 	struct hawk_root before = {0};
 
 	piece->first = (uint64_t)number * FRAME_ROOTS;
-	piece->items = least(graph->roots.count - piece->first, FRAME_ROOTS);
+	piece->items = hawk_least(graph->roots.count - piece->first, FRAME_ROOTS);
 	for (uint64_t i = piece->first; i < piece->first + piece->items; i++) {
 		const struct hawk_root *root = &graph->roots.items[i];
 

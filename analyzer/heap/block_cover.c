@@ -5,10 +5,7 @@
  */
 #include "block_cover.h"
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
+#include "hawk/base/numbers.h"
 
 static struct hawk_error *refuse_chunks(const struct hawk_block_index *index)
 {
@@ -80,7 +77,7 @@ struct hawk_error *hawk_block_cover_on(struct hawk_block_index *index, uint64_t 
 		err = hawk_block_cover_chunk(index, at >> chunk_log2);
 		if (err)
 			return err;
-		hawk_block_cover(index, at, least(end, next), number, number + 1);
+		hawk_block_cover(index, at, hawk_least(end, next), number, number + 1);
 	}
 	return NULL;
 }

@@ -10,6 +10,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "hawk/base/array.h"
+
 enum {
 	/* A header and nothing else; most blocks are larger. */
 	BLOCK_BYTES_MIN = 16,
@@ -248,18 +250,11 @@ uint64_t hawk_block_index_memory_bytes(const struct hawk_block_index *index)
 static const struct hawk_large_block *large_below(const struct hawk_block_index *index,
 						  uint64_t address)
 {
-	size_t low = 0;
-	size_t high = index->large_count;
+	size_t above =
+		hawk_array_first_above(index->large, index->large_count, sizeof(*index->large),
+				       offsetof(struct hawk_large_block, start), address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (index->large[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &index->large[low - 1] : NULL;
+	return above ? &index->large[above - 1] : NULL;
 }
 
 uint64_t hawk_block_index_large_size(const struct hawk_block_index *index, uint32_t block)

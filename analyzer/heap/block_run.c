@@ -7,6 +7,8 @@
 
 #include "block_cover.h"
 
+#include "hawk/base/numbers.h"
+
 /** Blocks on their way into the index. */
 struct block_run {
 	uint64_t base; /**< address of the first record's KiB */
@@ -18,11 +20,6 @@ struct block_run {
 	struct hawk_block_marks *marks;
 	uint64_t end; /**< granule behind the last block, from `base` on */
 };
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 /**
  * Puts marks of blocks, the last of which ends in front of granule `end`, into the records, and
@@ -89,8 +86,8 @@ size_t hawk_block_run_take(const struct hawk_block_index *index, const struct ha
 	uint64_t base = blocks[0].start - within + (record << record_log2);
 	struct block_run run = {
 		.base = base,
-		.room = least(chunk_bytes - (record << record_log2),
-			      (uint64_t)HAWK_MARKED_RECORDS << record_log2),
+		.room = hawk_least(chunk_bytes - (record << record_log2),
+				   (uint64_t)HAWK_MARKED_RECORDS << record_log2),
 		.granule_log2 = hawk_block_index_granule_log2(index),
 		.id = chunk << HAWK_CHUNK_GRANULES_LOG2 | (uint32_t)(record << 6),
 		.granules = index->granules + number,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hawk/base/array.h"
 #include "hawk/base/cleanup.h"
 #include "hawk/names/root_name.h"
 #include "name_tree.h"
@@ -150,18 +151,13 @@ static bool find_frame(const struct frames *frames, uint64_t address, uint64_t r
 {
 	for (size_t run = 0; run < frames->run_count; run++) {
 		size_t low = run ? frames->run_ends[run - 1] : 0;
-		size_t high = frames->run_ends[run] - 1;
+		size_t above = hawk_array_first_above(
+			&frames->found.frames[low], frames->run_ends[run] - low,
+			sizeof(frames->found.frames[0]), offsetof(struct hawk_stack_frame, sp),
+			address);
 
-		while (low < high) {
-			size_t middle = high - (high - low) / 2;
-
-			if (frames->found.frames[middle].sp <= address)
-				low = middle;
-			else
-				high = middle - 1;
-		}
-		*ret = low;
-		if (is_in_frame(&frames->found, low, address, red_zone))
+		*ret = above ? low + above - 1 : low;
+		if (is_in_frame(&frames->found, *ret, address, red_zone))
 			return true;
 	}
 	return false;

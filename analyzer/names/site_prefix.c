@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "hawk/base/array.h"
 #include "hawk/base/quantity.h"
 
 bool hawk_site_prefix_parse(const char *text, struct hawk_site_prefix *ret)
@@ -55,16 +56,8 @@ static unsigned common_digits(uint64_t id, uint64_t other)
 unsigned hawk_site_prefix_digits(const uint64_t *ids, size_t count, uint64_t id)
 {
 	unsigned digits = HAWK_SITE_DIGITS_MIN;
-	size_t low = 0, high = count;
+	size_t low = id ? hawk_array_first_above(ids, count, sizeof(*ids), 0, id - 1) : 0;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ids[middle] < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low && common_digits(id, ids[low - 1]) >= digits)
 		digits = common_digits(id, ids[low - 1]) + 1;
 	if (low + 1 < count && common_digits(id, ids[low + 1]) >= digits)

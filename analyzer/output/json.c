@@ -8,10 +8,8 @@
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "hawk/base/array.h"
 #include "hawk/base/utf8.h"
 
 void hawk_json_init(struct hawk_json *json, struct hawk_output *output, unsigned lines)
@@ -143,45 +141,6 @@ void hawk_json_string(struct hawk_json *json, const char *string)
 	hawk_output_append(json->output, "\"", 1);
 }
 
-uint32_t hawk_json_strings_add(struct hawk_json_strings *strings, const char *string)
-{
-	struct escape escape;
-	size_t plain;
-
-	if (!hawk_array_reserve(&strings->ends, strings->count, &strings->capacity,
-				sizeof(*strings->ends))) {
-		strings->bytes.failed = true;
-		return 0;
-	}
-	hawk_text_append(&strings->bytes, "\"", 1);
-	while (*string) {
-		const char *behind = read_piece(string, &plain, &escape);
-
-		hawk_text_append(&strings->bytes, string, plain);
-		hawk_text_puts(&strings->bytes, escape.text);
-		string = behind;
-	}
-	hawk_text_append(&strings->bytes, "\"", 1);
-	strings->ends[strings->count] = strings->bytes.size;
-	return strings->count++;
-}
-
-void hawk_json_strings_deinit(struct hawk_json_strings *strings)
-{
-	hawk_text_deinit(&strings->bytes);
-	free(strings->ends);
-	*strings = (struct hawk_json_strings){0};
-}
-
-void hawk_json_shared(struct hawk_json *json, const struct hawk_json_strings *strings, uint32_t id)
-{
-	size_t start = id ? strings->ends[id - 1] : 0;
-
-	assert(id < strings->count);
-	begin_element(json);
-	hawk_output_append(json->output, strings->bytes.bytes + start, strings->ends[id] - start);
-}
-
 void hawk_json_integer(struct hawk_json *json, uint64_t value)
 {
 	char digits[HAWK_DECIMAL_MAX];
@@ -275,13 +234,6 @@ void hawk_json_put_string(struct hawk_json *json, const char *key, const char *s
 {
 	hawk_json_key(json, key);
 	hawk_json_string(json, string);
-}
-
-void hawk_json_put_shared(struct hawk_json *json, const char *key,
-			  const struct hawk_json_strings *strings, uint32_t id)
-{
-	hawk_json_key(json, key);
-	hawk_json_shared(json, strings, id);
 }
 
 void hawk_json_put_integer(struct hawk_json *json, const char *key, uint64_t value)

@@ -309,17 +309,6 @@ void hawk_snapshot_contents_deinit(struct hawk_snapshot_contents *contents)
 	contents->owned = NULL;
 }
 
-uint64_t hawk_snapshot_items(const struct hawk_snapshot *snapshot,
-			     enum hawk_snapshot_section section)
-{
-	const struct frames *frames = &snapshot->sections[section];
-	uint64_t items = 0;
-
-	for (size_t i = 0; i < frames->count; i++)
-		items += frames->items[i].frame.items;
-	return items;
-}
-
 size_t hawk_snapshot_frame_of(const struct hawk_snapshot *snapshot,
 			      enum hawk_snapshot_section section, uint64_t item)
 {

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "hawk/base/cleanup.h"
+#include "hawk/base/numbers.h"
 #include "hawk/target/extent.h"
 #include "hawk_sampling.h"
 
@@ -19,11 +20,6 @@ static_assert((int)HAWK_WORD_SEGMENTS <= (int)HAWK_TABLE_SEGMENTS_MAX &&
 		      (int)HAWK_THREAD_SEGMENTS <= (int)HAWK_TABLE_SEGMENTS_MAX &&
 		      (int)HAWK_MODULE_SEGMENTS <= (int)HAWK_TABLE_SEGMENTS_MAX,
 	      "any array of the table fits");
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 /* Up to `wanted` bytes at `address`: how many the target holds. */
 static uint64_t present_bytes(const struct hawk_target *target, uint64_t address, uint64_t wanted)
@@ -77,7 +73,7 @@ struct shape {
  */
 static struct hawk_error *open_array(struct hawk_target *target, const struct shape *shape)
 {
-	uint64_t count = least(*shape->count, shape->most);
+	uint64_t count = hawk_least(*shape->count, shape->most);
 	struct hawk_table_array *ret = shape->array;
 
 	*ret = (struct hawk_table_array){
@@ -92,7 +88,7 @@ static struct hawk_error *open_array(struct hawk_target *target, const struct sh
 
 		if (first >= count || !shape->addresses[i])
 			break;
-		records = least(records, count - first);
+		records = hawk_least(records, count - first);
 		err = open_segment(target, shape->addresses[i], records, shape->record_bytes,
 				   shape->capture, &ret->segments[i]);
 		if (err)
@@ -255,7 +251,7 @@ static bool is_plausible(const struct hawk_table *table, const struct hawk_table
 static struct hawk_error *load_extents(struct hawk_table *table, struct hawk_findings *findings)
 {
 	const struct hawk_table_header *header = &table->header;
-	uint64_t count = least(header->extent_count, HAWK_TABLE_EXTENTS);
+	uint64_t count = hawk_least(header->extent_count, HAWK_TABLE_EXTENTS);
 	size_t left_out = 0;
 
 	table->extents = calloc(HAWK_TABLE_EXTENTS, sizeof(*table->extents));
@@ -308,8 +304,8 @@ static struct hawk_error *load_samples(struct hawk_table *table, struct hawk_fin
 
 		if (first >= header->trace_count)
 			break;
-		bytes = least(hawk_segment_length(i, HAWK_TRACE_SEGMENT_LOG2),
-			      header->trace_count - first) *
+		bytes = hawk_least(hawk_segment_length(i, HAWK_TRACE_SEGMENT_LOG2),
+				   header->trace_count - first) *
 			sizeof(struct hawk_sample_record);
 		bytes = present_bytes(table->target, address, bytes);
 		err = address ? hawk_target_capture(table->target, address, bytes) : NULL;

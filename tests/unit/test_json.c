@@ -170,31 +170,3 @@ TEST(the_first_write_error_is_kept_and_ends_the_output)
 	hawk_output_puts(&output, "more");
 	check_fails(hawk_output_finish(&output), HAWK_ERROR_OS, strerror(ENOSPC));
 }
-
-TEST(shared_strings_are_what_hawk_json_string_writes)
-{
-	static const char *const words[] = {"plain", "", "a\"b\\c", "\xff\n\x1b", "\xc3\xa4"};
-	struct hawk_json_strings strings = {0};
-	size_t size;
-	char *once, *shared;
-
-	for (uint32_t i = 0; i < COUNT_OF(words); i++)
-		assert_int_equal(hawk_json_strings_add(&strings, words[i]), i);
-	assert_false(strings.bytes.failed);
-	begin(0);
-	hawk_json_object(&json);
-	for (size_t i = 0; i < 2 * COUNT_OF(words); i++)
-		hawk_json_put_string(&json, "k", words[i % COUNT_OF(words)]);
-	hawk_json_object_end(&json);
-	once = end(&size);
-	begin(0);
-	hawk_json_object(&json);
-	for (size_t i = 0; i < 2 * COUNT_OF(words); i++)
-		hawk_json_put_shared(&json, "k", &strings, i % COUNT_OF(words));
-	hawk_json_object_end(&json);
-	shared = end(&size);
-	assert_string_equal(shared, once);
-	free(shared);
-	free(once);
-	hawk_json_strings_deinit(&strings);
-}

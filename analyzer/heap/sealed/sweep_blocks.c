@@ -6,6 +6,8 @@
  */
 #include "sweep_state.h"
 
+#include "hawk/base/numbers.h"
+
 void hawk_sweep_sum(const struct hawk_target *target, const struct hawk_block *blocks, size_t count,
 		    struct hawk_heap_sums *result)
 {
@@ -24,11 +26,6 @@ void hawk_sweep_sum(const struct hawk_target *target, const struct hawk_block *b
 	result->bytes += bytes;
 	result->header_bytes += header_bytes;
 	result->blocks += count;
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 /* Where the blocks around the address at hand end, 0 or some address below if it lies in none. */
@@ -194,7 +191,7 @@ static void enter_share(struct hawk_sweep_state *sweep, const struct hawk_sweep_
 	sweep->result.swept_bytes += hole_bytes;
 	sweep->mapping_swept_bytes += hole_bytes;
 	if (covered > share->hole)
-		hole_bytes = share->start - least(covered, share->start);
+		hole_bytes = share->start - hawk_least(covered, share->start);
 	sweep->mapping_zero_bytes += hole_bytes;
 }
 

@@ -7,10 +7,7 @@
 
 #include <stdlib.h>
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
+#include "hawk/base/numbers.h"
 
 /* Bytes from `address` to the end of its page. */
 static uint64_t page_left(uint64_t address)
@@ -157,12 +154,12 @@ static struct hawk_error *find_in_share(struct hawk_sweep_finder *finder,
 		if (err)
 			return err;
 		for (size_t done = 0; done < got; done += part) {
-			part = least(got - done, page_left(at + done));
+			part = hawk_least(got - done, page_left(at + done));
 			find_in_page(finder, bytes + done, part, at + done, found);
 		}
 		found->swept_bytes += got;
 		if (got < step)
-			step = least(step, got + page_left(at + got));
+			step = hawk_least(step, got + page_left(at + got));
 	}
 	return NULL;
 }
@@ -179,7 +176,7 @@ static struct hawk_error *look_behind(struct hawk_sweep_finder *finder, uint64_t
 
 	*ret = got < end - start;
 	for (size_t done = 0; !err && !*ret && done < got; done += part) {
-		part = least(got - done, page_left(start + done));
+		part = hawk_least(got - done, page_left(start + done));
 		hawk_scan_page(finder->plan, bytes + done, part / HAWK_GRANULE_BYTES, start + done,
 			       &finder->page);
 		*ret = finder->page.live_count;

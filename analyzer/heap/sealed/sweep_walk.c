@@ -5,10 +5,7 @@
  */
 #include "sweep_state.h"
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
+#include "hawk/base/numbers.h"
 
 static uint64_t granule_down(uint64_t address)
 {
@@ -23,7 +20,7 @@ static uint64_t granule_up(uint64_t address)
 /* What is there of a mapping, in whole granules. */
 static struct hawk_span present_span(const struct hawk_mapping *mapping)
 {
-	uint64_t present = least(mapping->present_bytes, mapping->end - mapping->start);
+	uint64_t present = hawk_least(mapping->present_bytes, mapping->end - mapping->start);
 	uint64_t end = granule_down(mapping->start + present);
 	uint64_t start = granule_up(mapping->start);
 
@@ -40,7 +37,7 @@ void hawk_sweep_walk_init(struct hawk_sweep_walk *walk, const struct hawk_target
 		.plan = plan,
 		.share_bytes = bytes ? HAWK_SCAN_PAGE_BYTES : HAWK_SWEEP_SHARE_BYTES,
 	};
-	while (2 * walk->share_bytes <= least(bytes, HAWK_SWEEP_SHARE_BYTES_MAX))
+	while (2 * walk->share_bytes <= hawk_least(bytes, HAWK_SWEEP_SHARE_BYTES_MAX))
 		walk->share_bytes *= 2;
 	walk->mappings = hawk_target_mappings(target, &walk->mapping_count);
 	for (size_t i = 0; i < walk->mapping_count; i++)
@@ -130,7 +127,7 @@ bool hawk_sweep_walk_next(struct hawk_sweep_walk *walk, struct hawk_sweep_share 
 		.mapping = walk->mapping_next - 1,
 		.hole = walk->hole,
 		.start = walk->at,
-		.end = end > walk->at ? least(end, walk->data_end) : walk->data_end,
+		.end = end > walk->at ? hawk_least(end, walk->data_end) : walk->data_end,
 		.data_end = walk->data_end,
 	};
 	walk->at = walk->hole = ret->end;

@@ -25,6 +25,7 @@
 
 #include "hawk/base/array.h"
 #include "hawk/base/cleanup.h"
+#include "hawk/base/numbers.h"
 
 enum {
 	PASSES_MAX = 1000,     /* over the list of threads; each stops all it finds */
@@ -49,14 +50,6 @@ struct hawk_stopper {
 	uint64_t stop_ns;  /* when the first thread was interrupted */
 	uint64_t pause_ns; /* 0 until the release */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static bool is_known(const struct hawk_stopper *stopper, pid_t tid)
 {
@@ -102,7 +95,7 @@ static struct hawk_error *interrupt_thread(struct hawk_stopper *stopper, pid_t t
 	int errnum;
 
 	if (!stopper->stop_ns)
-		stopper->stop_ns = now_ns();
+		stopper->stop_ns = hawk_now_ns(CLOCK_MONOTONIC);
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL)) {
 		errnum = errno;
 		if (errnum == ESRCH || is_dead(stopper, tid))
@@ -166,7 +159,7 @@ static void take_status(struct hawk_stopped_thread *thread, int status)
 static bool is_late(const struct hawk_stopper *stopper, struct hawk_stopped_thread *thread,
 		    uint64_t start_ns)
 {
-	uint64_t waited_ns = now_ns() - start_ns;
+	uint64_t waited_ns = hawk_now_ns(CLOCK_MONOTONIC) - start_ns;
 	char state;
 
 	if (waited_ns < patience_ns)
@@ -243,7 +236,7 @@ static struct hawk_error *read_registers(struct hawk_stopper *stopper,
 /** Until a look at the list finds nobody new: those that stand still cannot start any more. */
 static struct hawk_error *stop_all(struct hawk_stopper *stopper)
 {
-	const uint64_t start_ns = now_ns();
+	const uint64_t start_ns = hawk_now_ns(CLOCK_MONOTONIC);
 	bool found = true;
 	size_t waited = 0;
 
@@ -280,7 +273,7 @@ static void detach_all(struct hawk_stopper *stopper)
 			ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)(long)thread->signal);
 	}
 	if (stopper->stop_ns)
-		stopper->pause_ns = now_ns() - stopper->stop_ns;
+		stopper->pause_ns = hawk_now_ns(CLOCK_MONOTONIC) - stopper->stop_ns;
 }
 
 static void wait_for(sem_t *semaphore)

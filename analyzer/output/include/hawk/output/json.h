@@ -28,21 +28,6 @@ struct hawk_json {
 	struct hawk_json_frames *frames;  /**< the document's (report/json/frames.h); NULL = none */
 };
 
-/**
- * Strings that are written many times and escaped once. Zeros are an empty one. If memory runs out,
- * `bytes.failed` is set and no id is valid: check before writing.
- */
-struct hawk_json_strings {
-	struct hawk_text bytes; /**< with their quotes, one behind the other */
-	size_t *ends;           /**< in `bytes`, by id */
-	uint32_t count;
-	size_t capacity;
-};
-
-/** Returns the id: 0, 1, 2 ... `string` may hold any bytes. */
-uint32_t hawk_json_strings_add(struct hawk_json_strings *strings, const char *string);
-void hawk_json_strings_deinit(struct hawk_json_strings *strings);
-
 void hawk_json_init(struct hawk_json *json, struct hawk_output *output, unsigned lines);
 
 void hawk_json_object(struct hawk_json *json);
@@ -55,7 +40,6 @@ void hawk_json_key(struct hawk_json *json, const char *key);
 
 /** `string` may hold any bytes; NULL writes null. */
 void hawk_json_string(struct hawk_json *json, const char *string);
-void hawk_json_shared(struct hawk_json *json, const struct hawk_json_strings *strings, uint32_t id);
 void hawk_json_integer(struct hawk_json *json, uint64_t value);
 void hawk_json_signed(struct hawk_json *json, int64_t value);
 void hawk_json_boolean(struct hawk_json *json, bool value);
@@ -74,8 +58,6 @@ void hawk_json_put_object(struct hawk_json *json, const char *key);
 void hawk_json_put_array(struct hawk_json *json, const char *key);
 void hawk_json_put_null(struct hawk_json *json, const char *key);
 void hawk_json_put_string(struct hawk_json *json, const char *key, const char *string);
-void hawk_json_put_shared(struct hawk_json *json, const char *key,
-			  const struct hawk_json_strings *strings, uint32_t id);
 void hawk_json_put_integer(struct hawk_json *json, const char *key, uint64_t value);
 void hawk_json_put_boolean(struct hawk_json *json, const char *key, bool value);
 void hawk_json_put_address(struct hawk_json *json, const char *key, uint64_t address);

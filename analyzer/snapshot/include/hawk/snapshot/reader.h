@@ -44,10 +44,6 @@ const char *hawk_snapshot_damaged_section(const struct hawk_snapshot *snapshot);
 size_t hawk_snapshot_frame_count(const struct hawk_snapshot *snapshot,
 				 enum hawk_snapshot_section section);
 
-/** Returns how many items the frames of `section` say they hold. */
-uint64_t hawk_snapshot_items(const struct hawk_snapshot *snapshot,
-			     enum hawk_snapshot_section section);
-
 /** The decoded contents of one frame. */
 struct hawk_snapshot_contents {
 	uint64_t first; /**< number of the first item */
