@@ -62,7 +62,7 @@ static struct hawk_error *make_groups(struct hawk_session *session,
 	};
 	const struct hawk_settings *settings = session->settings;
 	const struct hawk_profile_style style = {.plumbing = false};
-	struct hawk_error *err = hawk_profile_of_sites(&session->heap, session->symbols, list,
+	struct hawk_error *err = hawk_profile_of_sites(session->heap, session->symbols, list,
 						       filtered, &style, profile);
 
 	if (err)
@@ -82,7 +82,7 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 	struct hawk_report report = {
 		.target = session->target,
 		.symbols = session->symbols,
-		.heap = &session->heap,
+		.heap = session->heap,
 		.findings = &session->findings,
 		.leaks = leaks,
 		.suspects = suspects,
@@ -97,8 +97,8 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 	};
 	struct hawk_error *err = NULL;
 
-	if (session->heap.knows) {
-		err = hawk_site_list_create(&session->heap, session->symbols, &filter, &list);
+	if (session->heap->knows) {
+		err = hawk_site_list_create(session->heap, session->symbols, &filter, &list);
 		report.list = &list;
 	}
 	if (!err && report.list && is_grouped(session->settings)) {
@@ -174,7 +174,7 @@ static void note_skipped(struct hawk_session *session)
 /** Why not; nothing if they are to be looked for. */
 static void append_refusal(struct hawk_session *session, const char *target, struct hawk_text *text)
 {
-	uint64_t need = session->heap.sums.blocks * GRAPH_BYTES_PER_BLOCK;
+	uint64_t need = session->heap->sums.blocks * GRAPH_BYTES_PER_BLOCK;
 	uint64_t have = hawk_memory_available();
 
 	if (hawk_target_process(session->target)->table_file)
@@ -192,7 +192,7 @@ static void append_refusal(struct hawk_session *session, const char *target, str
 		hawk_text_printf(text,
 				 "No suspects: the pointers of %s blocks need about %s of memory, "
 				 "and %s are available. To try it: hawk-core retained %s",
-				 hawk_quantity_count(session->heap.sums.blocks).text,
+				 hawk_quantity_count(session->heap->sums.blocks).text,
 				 hawk_quantity_bytes(need).text, hawk_quantity_bytes(have).text,
 				 target);
 		note_skipped(session);
@@ -219,9 +219,9 @@ static struct hawk_error *make_suspects(struct hawk_session *session, struct sus
 	if (!err)
 		err = hawk_session_report(session);
 	if (!err)
-		err = hawk_suspects_find(&session->graph, session->report.reach,
-					 session->report.dominators, session->report.roots,
-					 session->settings->full, &ret->found);
+		err = hawk_suspects_find(session->graph, session->report.reach, session->dominators,
+					 session->report.roots, session->settings->full,
+					 &ret->found);
 	if (!err || (hawk_error_code(err) != HAWK_ERROR_UNSUPPORTED &&
 		     hawk_error_code(err) != HAWK_ERROR_NOMEM && !is_damaged(session, err)))
 		return err;
@@ -241,7 +241,7 @@ static struct hawk_error *find_suspects(struct hawk_session *session, struct sus
 {
 	*ret = (struct suspects){0};
 	if (session->settings->no_suspects || is_filtered(session->settings) ||
-	    !session->heap.knows || !session->heap.sums.blocks)
+	    !session->heap->knows || !session->heap->sums.blocks)
 		return NULL;
 	ret->wanted = true;
 	append_target(session, &ret->target);
@@ -282,14 +282,14 @@ static struct hawk_error *ask_schemas(struct hawk_session *session)
 	struct hawk_error *err = NULL;
 	size_t asked = 0;
 
-	if (!(session->heap.knows & HAWK_HEAP_CONTENTS)) {
+	if (!(session->heap->knows & HAWK_HEAP_CONTENTS)) {
 		hawk_screen_heading(&session->screen,
 				    "What blocks of the largest sites look like: a snapshot holds "
 				    "no contents");
 		return NULL;
 	}
-	for (size_t i = 0; i < session->heap.site_count && asked < SCHEMAS && !err; i++) {
-		const struct hawk_site *site = &session->heap.sites[i];
+	for (size_t i = 0; i < session->heap->site_count && asked < SCHEMAS && !err; i++) {
+		const struct hawk_site *site = &session->heap->sites[i];
 		struct hawk_settings settings = {
 			.site = {true, {site->id, HAWK_SITE_DIGITS}},
 		};
@@ -394,37 +394,26 @@ static struct hawk_error *answer(struct hawk_session *session)
 		err = session->settings->json
 			      ? print_json(session)
 			      : print_text(session,
-					   full && session->heap.knows ? &leaks.report : NULL);
+					   full && session->heap->knows ? &leaks.report : NULL);
 	}
 	hawk_leaks_session_deinit(&leaks);
 	return err;
 }
 
 static const struct hawk_option options[] = {
-	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
-	 "look at a running or stopped process instead of a core"},
-	{"top", 'n', HAWK_OPTION_COUNT, HAWK_AT(top), "N", "show N sites"},
 	{"sort", 's', HAWK_OPTION_CHOICE, HAWK_AT(sort), "size|count|total|cum",
 	 "order by live bytes, live blocks, bytes allocated since start; cum: with --by, live "
 	 "bytes of "
 	 "all that was called"},
-	{"depth", 'd', HAWK_OPTION_COUNT, HAWK_AT(depth), "N", "show N lines of each stack"},
 	{"full", 'f', HAWK_OPTION_FLAG, HAWK_AT(full), NULL,
 	 "everything: all sites, whole stacks, leaks, all threads, memory map, modules"},
 	{"by", 'b', HAWK_OPTION_CHOICE, HAWK_AT(by), "site|function|file|module|scope",
 	 "add up by what allocated (flat) and what called that (cum), or by HAWK_SCOPE"},
-	{"focus", '\0', HAWK_OPTION_STRING, HAWK_AT(focus), "REGEX",
-	 "only sites with a function, file, module, scope or type that matches"},
-	{"ignore", '\0', HAWK_OPTION_STRING, HAWK_AT(ignore), "REGEX",
-	 "no sites with a function, file, module, scope or type that matches"},
-	{"min-bytes", '\0', HAWK_OPTION_BYTES, HAWK_AT(min_bytes), "SIZE",
-	 "only sites with at least SIZE live bytes (10k, 1M, 2GiB)"},
 	{"suspects", '\0', HAWK_OPTION_FLAG, HAWK_AT(suspects), NULL,
 	 "show what is lost, and who holds the largest sites, with --pid, too; stops the process "
 	 "for longer"},
 	{"no-suspects", '\0', HAWK_OPTION_FLAG, HAWK_AT(no_suspects), NULL,
 	 "leave out what is lost, and who holds the largest sites, which takes longest"},
-	{"json", 'j', HAWK_OPTION_FLAG, HAWK_AT(json), NULL, "one JSON document"},
 	{0},
 };
 
@@ -436,8 +425,10 @@ const struct hawk_verb hawk_verb_analyze = {
 		   "allocated most of it; then what is lost, and suspects: the few sites that "
 		   "explain most of the memory, who holds them, how they grow, and what to ask "
 		   "next; last, what was missing.",
-	.options = {options, hawk_target_options, hawk_output_options, hawk_color_options,
-		    hawk_common_options},
+	.options = options,
+	.shared = HAWK_TAKES_PID | HAWK_TAKES_TOP | HAWK_TAKES_DEPTH | HAWK_TAKES_JSON |
+		  HAWK_TAKES_FOCUS | HAWK_TAKES_IGNORE | HAWK_TAKES_MIN_BYTES | HAWK_TAKES_TARGET |
+		  HAWK_TAKES_OUTPUT | HAWK_TAKES_COLOR,
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file, or --pid",
 	.live = true,

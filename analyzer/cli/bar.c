@@ -10,11 +10,11 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "hawk/base/progress.h"
 #include "hawk/base/quantity.h"
+#include "hawk/base/numbers.h"
 
 enum {
 	WIDTH = 20,
@@ -30,14 +30,6 @@ static const uint64_t NEXT_NS = 100000000;
 static const int endings[] = {SIGINT, SIGTERM, SIGHUP};
 
 enum { ENDINGS = sizeof(endings) / sizeof(endings[0]) };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* Nobody can be told that it failed. */
 static void put(const char *bytes, size_t size)
@@ -101,7 +93,7 @@ static bool is_due(struct hawk_bar *bar)
 
 	if (!bar->wanted || bar->within_line)
 		return false;
-	now = now_ns();
+	now = hawk_now_ns(CLOCK_MONOTONIC);
 	if (now - bar->start_ns < FIRST_NS || now - bar->drawn_ns < NEXT_NS ||
 	    is_somebody_elses(bar))
 		return false;
@@ -160,7 +152,7 @@ void hawk_bar_begin(struct hawk_bar *bar, bool quiet)
 	*bar = (struct hawk_bar){
 		.listener = {tell, bar},
 		.wanted = !quiet && isatty(STDERR_FILENO),
-		.start_ns = now_ns(),
+		.start_ns = hawk_now_ns(CLOCK_MONOTONIC),
 	};
 	hawk_progress_listen(bar->wanted ? &bar->listener : NULL);
 }

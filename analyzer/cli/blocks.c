@@ -39,16 +39,16 @@ static struct hawk_error *print(struct hawk_session *session,
 	if (!session->settings->pid)
 		err = hawk_session_types(session, &types);
 	if (!err && selector)
-		err = hawk_selection_bits_make(&session->heap, selector, false, &chosen);
+		err = hawk_selection_bits_make(session->heap, selector, false, &chosen);
 	err = hawk_session_release(session, err);
 	if (!err)
-		err = hawk_report_blocks_create(&session->heap, session->settings->json, types,
+		err = hawk_report_blocks_create(session->heap, session->settings->json, types,
 						(size_t)session->settings->top, session->output,
 						&report);
 	if (err)
 		return err;
 	hawk_report_blocks_heading(report);
-	err = add_blocks(&session->heap, chosen, report);
+	err = add_blocks(session->heap, chosen, report);
 	if (!err)
 		hawk_report_blocks_finish(report);
 	hawk_report_blocks_destroy(report);
@@ -66,9 +66,9 @@ static struct hawk_error *answer(struct hawk_session *session)
 
 	if (!err && session->settings->pid && !session->settings->type)
 		hawk_target_release(session->target);
-	if (!err && session->heap.knows)
+	if (!err && session->heap->knows)
 		err = hawk_session_filter(session, &filter);
-	if (!err && session->heap.knows)
+	if (!err && session->heap->knows)
 		err = print(session, filter);
 	hawk_block_filter_destroy(filter);
 	hawk_session_check(session);
@@ -76,8 +76,6 @@ static struct hawk_error *answer(struct hawk_session *session)
 }
 
 static const struct hawk_option options[] = {
-	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
-	 "look at a running or stopped process instead of a core"},
 	{"top", 'n', HAWK_OPTION_COUNT, HAWK_AT(top), "N",
 	 "only the N largest, the largest first, of one size the oldest"},
 	{"json", 'j', HAWK_OPTION_FLAG, HAWK_AT(json), NULL, "one JSON object a line"},
@@ -90,8 +88,8 @@ const struct hawk_verb hawk_verb_blocks = {
 	.summary = "list every live block",
 	.details = "Prints one line for each live block, in ascending order of address, or "
 		   "with --top for the N largest.",
-	.options = {options, hawk_query_options, hawk_target_options, hawk_output_options,
-		    hawk_common_options},
+	.options = options,
+	.shared = HAWK_TAKES_PID | HAWK_TAKES_QUERY | HAWK_TAKES_TARGET | HAWK_TAKES_OUTPUT,
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file, or --pid",
 	.live = true,

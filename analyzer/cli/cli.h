@@ -130,7 +130,49 @@ struct hawk_option {
 /** Where an option's value goes. */
 #define HAWK_AT(member) offsetof(struct hawk_settings, member)
 
-enum { HAWK_OPTION_TABLES = 7 };
+/** The options that several verbs have, in the order of shared_options.c. */
+enum hawk_takes {
+	HAWK_TAKES_PID = 1u << 0,
+	HAWK_TAKES_TOP = 1u << 1,
+	HAWK_TAKES_DEPTH = 1u << 2,
+	HAWK_TAKES_FULL = 1u << 3,
+	HAWK_TAKES_THREADS = 1u << 4,
+	HAWK_TAKES_JSON = 1u << 5,
+	HAWK_TAKES_FOLDED = 1u << 6,
+	HAWK_TAKES_SOURCE_DIRECTORY = 1u << 7,
+	HAWK_TAKES_WHAT = 1u << 8,
+	HAWK_TAKES_PLUMBING = 1u << 9,
+	HAWK_TAKES_FOCUS = 1u << 10,
+	HAWK_TAKES_IGNORE = 1u << 11,
+	HAWK_TAKES_MIN_BYTES = 1u << 12,
+	HAWK_TAKES_SITE = 1u << 13,
+	HAWK_TAKES_SIZE = 1u << 14,
+	HAWK_TAKES_AGE = 1u << 15,
+	HAWK_TAKES_TYPE = 1u << 16,
+	HAWK_TAKES_MODULE = 1u << 17,
+	HAWK_TAKES_FUNCTION = 1u << 18,
+	HAWK_TAKES_SYSROOT = 1u << 19,
+	HAWK_TAKES_DEBUG_DIRECTORY = 1u << 20,
+	HAWK_TAKES_EXECUTABLE = 1u << 21,
+	HAWK_TAKES_TABLE = 1u << 22,
+	HAWK_TAKES_QUIET = 1u << 23,
+	HAWK_TAKES_FILE = 1u << 24,
+	HAWK_TAKES_FORCE = 1u << 25,
+	HAWK_TAKES_COLOR = 1u << 26,
+	HAWK_TAKES_POINTERS = HAWK_TAKES_PID | HAWK_TAKES_TOP | HAWK_TAKES_DEPTH | HAWK_TAKES_FULL |
+			      HAWK_TAKES_THREADS | HAWK_TAKES_JSON,
+	/** Which stacks, and what of them. */
+	HAWK_TAKES_PROFILE = HAWK_TAKES_WHAT | HAWK_TAKES_PLUMBING | HAWK_TAKES_FOCUS |
+			     HAWK_TAKES_IGNORE | HAWK_TAKES_MIN_BYTES,
+	/** Which blocks: hawk_settings_query(). */
+	HAWK_TAKES_QUERY = HAWK_TAKES_SITE | HAWK_TAKES_SIZE | HAWK_TAKES_AGE | HAWK_TAKES_TYPE |
+			   HAWK_TAKES_MODULE | HAWK_TAKES_FUNCTION,
+	/** How a core or process is read. */
+	HAWK_TAKES_TARGET = HAWK_TAKES_SYSROOT | HAWK_TAKES_DEBUG_DIRECTORY |
+			    HAWK_TAKES_EXECUTABLE | HAWK_TAKES_TABLE | HAWK_TAKES_QUIET,
+	/** Where the answer goes. */
+	HAWK_TAKES_OUTPUT = HAWK_TAKES_FILE | HAWK_TAKES_FORCE,
+};
 
 struct hawk_session;
 
@@ -149,11 +191,12 @@ enum hawk_verb_findings {
 struct hawk_verb {
 	const char *name;
 	const char *arguments;
-	const char *summary;    /**< one line, no full stop */
-	const char *details;    /**< what it does, in the help text */
-	const char *exit_codes; /**< a sentence of the help text */
-	const struct hawk_option *options[HAWK_OPTION_TABLES]; /**< up to a NULL */
-	bool stops_at_operand; /**< what follows the first operand is not ours */
+	const char *summary;               /**< one line, no full stop */
+	const char *details;               /**< what it does, in the help text */
+	const char *exit_codes;            /**< a sentence of the help text */
+	const struct hawk_option *options; /**< its own; NULL = none */
+	unsigned shared;                   /**< bits of enum hawk_takes */
+	bool stops_at_operand;             /**< what follows the first operand is not ours */
 	/** Returns the exit code. */
 	int (*run)(struct hawk_settings *settings);
 
@@ -212,17 +255,8 @@ int hawk_verb_answer(const struct hawk_verb *verb, struct hawk_session *session)
 /** Opens what the first operand or --pid says, has `verb` answer, closes. Returns the exit code. */
 int hawk_verb_ask(const struct hawk_verb *verb, struct hawk_settings *settings);
 
-/**
- * Options that every verb has; those of every verb that reads a core or a process; those that
- * choose blocks (hawk_settings_query()); those of texts; those of verbs that answer.
- */
-extern const struct hawk_option hawk_common_options[];
-extern const struct hawk_option hawk_query_options[];
-extern const struct hawk_option hawk_target_options[];
-extern const struct hawk_option hawk_color_options[];
-extern const struct hawk_option hawk_output_options[];
-/** The options --pid, --top, --depth, --full, --threads and --json. */
-extern const struct hawk_option hawk_pointer_options[];
+/** Returns option `index` of `verb`, its own before shared ones, --help last; NULL behind that. */
+const struct hawk_option *hawk_option_at(const struct hawk_verb *verb, size_t index);
 
 const struct hawk_verb *hawk_verb_find(const char *name);
 

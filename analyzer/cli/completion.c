@@ -13,10 +13,10 @@ typedef void option_function(const struct hawk_verb *verb, const struct hawk_opt
 
 static void for_each_option(const struct hawk_verb *verb, option_function *print)
 {
-	for (size_t table = 0; table < HAWK_OPTION_TABLES && verb->options[table]; table++)
-		for (const struct hawk_option *option = verb->options[table]; option->name;
-		     option++)
-			print(verb, option);
+	const struct hawk_option *option;
+
+	for (size_t i = 0; (option = hawk_option_at(verb, i)); i++)
+		print(verb, option);
 }
 
 static void print_verbs(void)

@@ -169,11 +169,8 @@ static const struct hawk_option options[] = {
 	 "add up by what allocated (flat) and what called that (cum)"},
 	{"fail-if-grown", '\0', HAWK_OPTION_STRING, HAWK_AT(fail_if_grown), "SHARE|SIZE",
 	 "exit with 1 if memory grew by more than 10%, 5M ..."},
-	{"top", 'n', HAWK_OPTION_COUNT, HAWK_AT(top), "N", "show N rows"},
-	{"depth", 'd', HAWK_OPTION_COUNT, HAWK_AT(depth), "N", "show N lines of each stack"},
 	{"full", 'f', HAWK_OPTION_FLAG, HAWK_AT(full), NULL,
 	 "all sites that changed, whole names and stacks, ids"},
-	{"json", 'j', HAWK_OPTION_FLAG, HAWK_AT(json), NULL, "one JSON document"},
 	{0},
 };
 
@@ -184,8 +181,9 @@ const struct hawk_verb hawk_verb_diff = {
 	.details = "Compares two cores, table files or processes, site by site: what is new, gone, "
 		   "grown. Sites that a rebuild gave other ids are joined by their functions and "
 		   "files.",
-	.options = {options, hawk_profile_options, hawk_target_options, hawk_output_options,
-		    hawk_color_options, hawk_common_options},
+	.options = options,
+	.shared = HAWK_TAKES_TOP | HAWK_TAKES_DEPTH | HAWK_TAKES_JSON | HAWK_TAKES_PROFILE |
+		  HAWK_TAKES_TARGET | HAWK_TAKES_OUTPUT | HAWK_TAKES_COLOR,
 	.exit_codes =
 		"Exit codes: 0 ok, 1 grown beyond --fail-if-grown, 2 usage, 3 not readable, 4 "
 		"the answer is incomplete.",

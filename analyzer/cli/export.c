@@ -89,7 +89,7 @@ static struct hawk_error *write_profile(struct hawk_session *session,
 	const struct hawk_export export = {
 		.profile = profiled->profile,
 		.process = hawk_target_process(session->target),
-		.heap = &session->heap,
+		.heap = session->heap,
 		.findings = &session->findings,
 		.source = profiled->source,
 		.end_ns = profiled->end_ns,
@@ -132,8 +132,6 @@ static struct hawk_error *answer(struct hawk_session *session)
 }
 
 static const struct hawk_option options[] = {
-	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
-	 "read a running or stopped process instead of a core"},
 	{"format", 'F', HAWK_OPTION_CHOICE, HAWK_AT(format),
 	 "pprof|folded|speedscope|dhat|massif|heaptrack|ndjson|heapsnapshot|sqlite|dot",
 	 "what to write"},
@@ -151,8 +149,8 @@ const struct hawk_verb hawk_verb_export = {
 		   "page. dhat: Valgrind's dh_view.html. massif: ms_print. heaptrack: its viewer, "
 		   "block by block. ndjson: rows for jq, DuckDB, ClickHouse. Or all blocks and "
 		   "pointers (heapsnapshot), all tables (sqlite), the graph of sites (dot).",
-	.options = {options, hawk_profile_options, hawk_target_options, hawk_output_options,
-		    hawk_common_options},
+	.options = options,
+	.shared = HAWK_TAKES_PID | HAWK_TAKES_PROFILE | HAWK_TAKES_TARGET | HAWK_TAKES_OUTPUT,
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file, or --pid",
 	.live = true,

@@ -38,20 +38,20 @@ static struct hawk_error *export_heap_snapshot(struct hawk_session *session)
 {
 	struct hawk_error *err = hawk_session_reach(session);
 	struct hawk_heap_snapshot snapshot = {
-		.graph = &session->graph,
-		.reach = &session->reach,
+		.graph = session->graph,
+		.reach = session->reach,
 	};
 
 	if (!err)
 		err = hawk_session_report(session);
-	if (err || !session->heap.knows)
+	if (err || !session->heap->knows)
 		return err ? err
 			   : hawk_error_create(HAWK_ERROR_NOT_FOUND, "there is no heap: %s",
-					       hawk_heap_unknown_text(&session->heap));
+					       hawk_heap_unknown_text(session->heap));
 	snapshot.roots = session->report.roots;
 	snapshot.names = session->report.names;
 	snapshot.types = session->report.types;
-	snapshot.in_doubt = hawk_leaks_doubt(&session->graph) != HAWK_LEAKS_NO_DOUBT;
+	snapshot.in_doubt = hawk_leaks_doubt(session->graph) != HAWK_LEAKS_NO_DOUBT;
 	return hawk_export_heap_snapshot(&snapshot, session->output);
 }
 
@@ -125,18 +125,18 @@ static struct hawk_error *export_dot(struct hawk_session *session)
 	struct hawk_site_graph graph = {0};
 	struct hawk_site_list list = {0};
 	struct hawk_error *err = hawk_session_graph(session);
-	struct hawk_dot dot = {.heap = &session->heap, .graph = &graph};
+	struct hawk_dot dot = {.heap = session->heap, .graph = &graph};
 
 	if (!err)
 		err = hawk_session_readable(session);
 	if (!err)
-		err = hawk_site_graph_make(&session->graph, NULL, &graph);
+		err = hawk_site_graph_make(session->graph, NULL, &graph);
 	if (!err)
 		err = hawk_session_report(session);
 	err = hawk_session_release(session, err);
 	dot.names = session->report.names;
 	if (!err)
-		err = hawk_site_list_create(&session->heap, session->symbols, &filter, &list);
+		err = hawk_site_list_create(session->heap, session->symbols, &filter, &list);
 	if (!err)
 		err = hawk_export_dot(&dot, &list, session->output);
 	hawk_site_list_deinit(&list);

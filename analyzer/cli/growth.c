@@ -12,7 +12,7 @@
 /** A core's life whose end is not noted, and which may have gone on idle. */
 static void report_doubt(struct hawk_session *session)
 {
-	const struct hawk_life *life = &session->heap.life;
+	const struct hawk_life *life = &session->heap->life;
 
 	if (life->end == HAWK_LIFE_CLOCK && hawk_life_may_have_idled(life))
 		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, false, "life-end",
@@ -53,7 +53,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 	if (!err && growth.filtered)
 		err = hawk_session_choose(session, session->report.filter, &selection);
 	if (!err)
-		err = hawk_site_ages_make(&session->heap, &session->reach, selection.blocks, &ages);
+		err = hawk_site_ages_make(session->heap, session->reach, selection.blocks, &ages);
 	hawk_selection_deinit(&selection);
 	err = hawk_session_release(session, err);
 	if (err)
@@ -66,7 +66,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 	if (!err)
 		err = hawk_session_list_sites(session, &list);
 	if (!err) {
-		hawk_site_ages_choose(&session->graph, ages, growth.filtered,
+		hawk_site_ages_choose(session->graph, ages, growth.filtered,
 				      (enum hawk_growth_verdict)settings->by, &list);
 		print(session, &growth);
 	}
@@ -90,8 +90,9 @@ const struct hawk_verb hawk_verb_growth = {
 		"or growing queue, start-up, burst or steady, with reasons and a confidence; only "
 		"grows, if nothing else is known than that nothing was freed; or unclear, if there "
 		"is too little data.",
-	.options = {options, hawk_pointer_options, hawk_query_options, hawk_target_options,
-		    hawk_output_options, hawk_color_options, hawk_common_options},
+	.options = options,
+	.shared = HAWK_TAKES_POINTERS | HAWK_TAKES_QUERY | HAWK_TAKES_TARGET | HAWK_TAKES_OUTPUT |
+		  HAWK_TAKES_COLOR,
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file, or --pid",
 	.live = true,

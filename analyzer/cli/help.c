@@ -75,13 +75,13 @@ int hawk_help_finish(void)
 
 int hawk_help_verb(const struct hawk_verb *verb)
 {
+	const struct hawk_option *option;
+
 	printf("Usage: hawk-core %s %s\n\n", verb->name, verb->arguments);
 	print_wrapped(verb->details, 0);
 	printf("\nOptions:\n");
-	for (size_t table = 0; table < HAWK_OPTION_TABLES && verb->options[table]; table++)
-		for (const struct hawk_option *option = verb->options[table]; option->name;
-		     option++)
-			print_option(option);
+	for (size_t i = 0; (option = hawk_option_at(verb, i)); i++)
+		print_option(option);
 	putchar('\n');
 	if (verb->exit_codes)
 		print_wrapped(verb->exit_codes, 0);
@@ -125,6 +125,5 @@ const struct hawk_verb hawk_verb_help = {
 	.summary = "help on a verb",
 	.details =
 		"\"hawk-core help completion\" prints a completion script for bash, zsh or fish.",
-	.options = {hawk_common_options},
 	.run = run,
 };

@@ -184,7 +184,7 @@ static struct hawk_error *put_graph(struct page *page)
 static struct hawk_error *put_parts(struct page *page)
 {
 	struct hawk_session *session = page->session;
-	const struct hawk_heap *heap = &session->heap;
+	const struct hawk_heap *heap = session->heap;
 	struct hawk_error *err = put_document(page, &hawk_verb_analyze, "analyze");
 
 	if (!err && heap->knows)
@@ -202,7 +202,7 @@ static struct hawk_error *load(struct page *page)
 	struct hawk_session *session = page->session;
 	struct hawk_error *err = hawk_session_sites(session);
 
-	if (!err && session->heap.knows && !hawk_target_process(session->target)->table_file) {
+	if (!err && session->heap->knows && !hawk_target_process(session->target)->table_file) {
 		err = hawk_session_reach_report(session, false);
 		page->graph = !err;
 		err = leave_out(page, "graph", err);
@@ -228,23 +228,10 @@ static struct hawk_error *answer(struct hawk_session *session)
 }
 
 static const struct hawk_option options[] = {
-	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
-	 "read a running or stopped process instead of a core"},
 	{"base", '\0', HAWK_OPTION_STRING, HAWK_AT(base), "CORE",
 	 "show what has been added since CORE, too"},
 	{"with-source", '\0', HAWK_OPTION_FLAG, HAWK_AT(with_source), NULL,
 	 "put the source files that are found here into the page"},
-	{"source-dir", '\0', HAWK_OPTION_STRINGS, HAWK_AT(source_directories), "DIR",
-	 "look for source files below DIR first, by as much of their path as fits; may be "
-	 "repeated"},
-	{"plumbing", '\0', HAWK_OPTION_FLAG, HAWK_AT(plumbing), NULL,
-	 "keep the frames of allocators and standard libraries at the end of stacks"},
-	{"focus", '\0', HAWK_OPTION_STRING, HAWK_AT(focus), "REGEX",
-	 "only sites with a function, file, module, scope or type that matches"},
-	{"ignore", '\0', HAWK_OPTION_STRING, HAWK_AT(ignore), "REGEX",
-	 "no sites with a function, file, module, scope or type that matches"},
-	{"min-bytes", '\0', HAWK_OPTION_BYTES, HAWK_AT(min_bytes), "SIZE",
-	 "only sites with at least SIZE live bytes (10k, 1M, 2GiB)"},
 	{0},
 };
 
@@ -254,7 +241,10 @@ const struct hawk_verb hawk_verb_html = {
 	.summary = "the answer as one page for a browser, which needs no network",
 	.details = "Writes how the process died, who owns the memory, suspects and what is "
 		   "missing, with stacks to zoom into, as a single file that makes no request.",
-	.options = {options, hawk_target_options, hawk_output_options, hawk_common_options},
+	.options = options,
+	.shared = HAWK_TAKES_PID | HAWK_TAKES_SOURCE_DIRECTORY | HAWK_TAKES_PLUMBING |
+		  HAWK_TAKES_FOCUS | HAWK_TAKES_IGNORE | HAWK_TAKES_MIN_BYTES | HAWK_TAKES_TARGET |
+		  HAWK_TAKES_OUTPUT,
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file, or --pid",
 	.live = true,

@@ -65,7 +65,7 @@ static struct hawk_error *explain(struct hawk_session *session, unsigned heurist
 		hawk_error_destroy(err);
 		return NULL;
 	}
-	err = hawk_heuristics_find(&session->graph, heuristics, &session->vtables,
+	err = hawk_heuristics_find(session->graph, heuristics, &session->vtables,
 				   &leaks->explained);
 	hawk_findings_sort(&session->findings, before); /* threads ask in no order */
 	return err;
@@ -90,7 +90,7 @@ static void report_doubts(struct hawk_session *session, const struct hawk_leaks 
 				  "possibly lost: %s",
 				  hawk_quantity_count(leaks->downgrade.objects).text,
 				  hawk_quantity_bytes(leaks->downgrade.bytes).text,
-				  hawk_leaks_doubt_text(hawk_leaks_doubt(&session->graph)));
+				  hawk_leaks_doubt_text(hawk_leaks_doubt(session->graph)));
 }
 
 /* Memory that is missing makes the answer incomplete only if blocks may be lost in it, or held from
@@ -100,11 +100,11 @@ static bool is_partial(const struct hawk_session *session, const struct hawk_lea
 	static const char *const memory[] = {"core-truncated", "live-unreadable", "roots-missing",
 					     "stack-missing", NULL};
 
-	if (!session->heap.knows)
+	if (!session->heap->knows)
 		return hawk_findings_partial(&session->findings);
-	if (hawk_leaks_may_hide(&session->graph, leaks))
+	if (hawk_leaks_may_hide(session->graph, leaks))
 		return true;
-	return hawk_heap_is_whole(&session->heap)
+	return hawk_heap_is_whole(session->heap)
 		       ? hawk_findings_partial_but(&session->findings, memory)
 		       : hawk_findings_partial(&session->findings);
 }
@@ -116,7 +116,7 @@ static struct hawk_error *choose(struct hawk_session *session, struct hawk_leaks
 	struct hawk_error *err = hawk_session_filter(session, &filter);
 
 	if (!err && filter)
-		err = hawk_selection_bits_make(&session->heap, hawk_block_filter_selector(filter),
+		err = hawk_selection_bits_make(session->heap, hawk_block_filter_selector(filter),
 					       false, ret);
 	leaks->report.filtered = filter;
 	hawk_block_filter_destroy(filter);
@@ -134,9 +134,9 @@ static struct hawk_error *find_leaders(struct hawk_session *session,
 	if (!session->settings->site.given ||
 	    !leaks->leaks.sums[HAWK_REACH_INDIRECTLY_LOST].objects)
 		return NULL;
-	err = hawk_site_prefix_find(&session->heap, &session->settings->site.prefix, &site);
+	err = hawk_site_prefix_find(session->heap, &session->settings->site.prefix, &site);
 	if (!err)
-		err = hawk_leak_leaders_of(&session->graph, leaks->leaks.reach, site,
+		err = hawk_leak_leaders_of(session->graph, leaks->leaks.reach, site,
 					   &leaks->leaders, &report->leader_count);
 	report->leaders = leaks->leaders;
 	return err;
@@ -145,27 +145,25 @@ static struct hawk_error *find_leaders(struct hawk_session *session,
 static struct hawk_error *find(struct hawk_session *session, unsigned kinds,
 			       struct hawk_leaks_session *leaks)
 {
-	const struct hawk_explained *explained = &session->graph.explained;
-	const struct hawk_reach *reach = &session->reach;
 	unsigned heuristics = heuristics_of(session->settings);
+	bool all = heuristics == HAWK_HEURISTICS_ALL;
 	CLEANUP(free_ptr) uint64_t *chosen = NULL;
 	struct hawk_error *err = NULL;
 
-	if (heuristics != HAWK_HEURISTICS_ALL)
+	if (!all)
 		err = explain(session, heuristics, leaks);
 	if (!err)
 		err = choose(session, leaks, &chosen);
 	hawk_target_release(session->target);
-	if (!err && heuristics == HAWK_HEURISTICS_ALL) {
+	if (!err && all)
 		err = hawk_session_reach(session);
-	} else if (!err) {
-		explained = &leaks->explained;
-		reach = &leaks->reach;
-		err = hawk_reach_make(&session->graph, HAWK_EDGES_ALL, explained, &leaks->reach);
-	}
+	else if (!err)
+		err = hawk_reach_make(session->graph, HAWK_EDGES_ALL, &leaks->explained,
+				      &leaks->reach);
 	if (!err)
-		err = hawk_leaks_make(&session->graph, explained, reach, kinds, chosen,
-				      &leaks->leaks);
+		err = hawk_leaks_make(
+			session->graph, all ? &session->graph->explained : &leaks->explained,
+			all ? session->reach : &leaks->reach, kinds, chosen, &leaks->leaks);
 	return err ? err : find_leaders(session, leaks);
 }
 
@@ -178,17 +176,17 @@ struct hawk_error *hawk_leaks_session_make(struct hawk_session *session, unsigne
 	err = read_suppressions(session->settings, ret);
 	if (!err)
 		err = hawk_session_graph(session);
-	if (!err && session->heap.knows)
+	if (!err && session->heap->knows)
 		err = find(session, ret->suppressions ? (unsigned)HAWK_LEAKS_KINDS_ALL : kinds,
 			   ret);
 	err = hawk_session_release(session, err);
 	if (err)
 		return err;
-	if (session->heap.knows)
+	if (session->heap->knows)
 		report_doubts(session, &ret->leaks);
 	hawk_session_check(session);
-	ret->report.heap = &session->heap;
-	ret->report.graph = &session->graph;
+	ret->report.heap = session->heap;
+	ret->report.graph = session->graph;
 	ret->report.symbols = session->symbols;
 	ret->report.leaks = &ret->leaks;
 	ret->report.selection = &ret->selection;
@@ -196,10 +194,10 @@ struct hawk_error *hawk_leaks_session_make(struct hawk_session *session, unsigne
 	ret->report.findings = &session->findings;
 	ret->report.source = session->source;
 	ret->report.partial = is_partial(session, &ret->leaks);
-	err = hawk_leak_selection_make(&session->heap, session->symbols, &ret->leaks,
+	err = hawk_leak_selection_make(session->heap, session->symbols, &ret->leaks,
 				       ret->suppressions, kinds, &ret->selection);
 	if (!err)
-		err = hawk_root_namer_create(&session->graph, session->symbols, &ret->namer);
+		err = hawk_root_namer_create(session->graph, session->symbols, &ret->namer);
 	ret->report.namer = ret->namer;
 	return err;
 }
@@ -258,13 +256,9 @@ static struct hawk_error *answer(struct hawk_session *session)
 }
 
 static const struct hawk_option options[] = {
-	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
-	 "look at a running or stopped process instead of a core"},
 	{"kinds", 'k', HAWK_OPTION_STRING, HAWK_AT(kinds), "KIND,...",
 	 "show records of these kinds: definite, indirect, possible, reachable, or all "
 	 "(default: definite,possible; with --full, --json or --site: all)"},
-	{"top", 'n', HAWK_OPTION_COUNT, HAWK_AT(top), "N", "show N loss records"},
-	{"depth", 'd', HAWK_OPTION_COUNT, HAWK_AT(depth), "N", "show N lines of each stack"},
 	{"full", 'f', HAWK_OPTION_FLAG, HAWK_AT(full), NULL,
 	 "everything: all records, whole stacks, what suppressions did"},
 	{"suppressions", 's', HAWK_OPTION_STRINGS, HAWK_AT(suppressions), "FILE",
@@ -276,8 +270,6 @@ static const struct hawk_option options[] = {
 	 "backpointer, prefix, all (default) or none; endpointer: one past the end is interior"},
 	{"exit-code", '\0', HAWK_OPTION_NUMBER, HAWK_AT(exit_code), "N",
 	 "exit with N instead of 1 when something is definitely lost"},
-	{"threads", '\0', HAWK_OPTION_COUNT, HAWK_AT(threads), "N", "use N processors"},
-	{"json", 'j', HAWK_OPTION_FLAG, HAWK_AT(json), NULL, "one JSON document"},
 	{0},
 };
 
@@ -287,8 +279,10 @@ const struct hawk_verb hawk_verb_leaks = {
 	.summary = "which blocks are lost, and who allocated them",
 	.details = "Prints the blocks that no pointer leads to any more, by allocation stack, "
 		   "with the evidence for it.",
-	.options = {options, hawk_query_options, hawk_target_options, hawk_output_options,
-		    hawk_color_options, hawk_common_options},
+	.options = options,
+	.shared = HAWK_TAKES_PID | HAWK_TAKES_TOP | HAWK_TAKES_DEPTH | HAWK_TAKES_THREADS |
+		  HAWK_TAKES_JSON | HAWK_TAKES_QUERY | HAWK_TAKES_TARGET | HAWK_TAKES_OUTPUT |
+		  HAWK_TAKES_COLOR,
 	.exit_codes =
 		"Exit codes: 0 nothing is definitely lost, 1 something is (see --exit-code), "
 		"2 usage, 3 not readable, 4 the answer is incomplete and nothing is definitely "

@@ -42,11 +42,10 @@ static struct hawk_error *make_suspect(struct hawk_session *session,
 	if (!err)
 		err = hawk_session_report(session);
 	if (!err)
-		err = hawk_suspects_find(&session->graph, session->report.reach,
-					 session->report.dominators, session->report.roots, false,
-					 &suspects);
+		err = hawk_suspects_find(session->graph, session->report.reach, session->dominators,
+					 session->report.roots, false, &suspects);
 	if (!err && suspects.count) {
-		ret->step = step_of(profile, &session->heap.sites[suspects.items[0].site]);
+		ret->step = step_of(profile, &session->heap->sites[suspects.items[0].site]);
 		hawk_suspect_append_holder(&suspects, &suspects.items[0], session->report.names,
 					   &ret->holder);
 		if (ret->holder.failed)
@@ -63,7 +62,7 @@ static struct hawk_error *find_suspect(struct hawk_session *session,
 	struct hawk_error *err = NULL;
 
 	if (!session->settings->no_suspects && hawk_session_has_blocks(session) &&
-	    session->heap.sums.blocks)
+	    session->heap->sums.blocks)
 		err = make_suspect(session, profile, ret);
 	if (!err || (hawk_error_code(err) != HAWK_ERROR_UNSUPPORTED &&
 		     hawk_error_code(err) != HAWK_ERROR_NOMEM))
@@ -83,16 +82,16 @@ static struct hawk_error *add(struct hawk_session *session, struct hawk_ledger *
 	struct suspect suspect = {0};
 	struct hawk_error *err = hawk_session_profile(session, &profiled);
 
-	if (!err && !session->heap.knows)
+	if (!err && !session->heap->knows)
 		err = hawk_error_create(HAWK_ERROR_UNSUPPORTED, "its heap is unknown: %s",
-					hawk_heap_unknown_text(&session->heap));
+					hawk_heap_unknown_text(session->heap));
 	if (!err)
 		err = find_suspect(session, profiled.profile, &suspect);
 	if (!err) {
 		const struct hawk_export export = {
 			.profile = profiled.profile,
 			.process = process,
-			.heap = &session->heap,
+			.heap = session->heap,
 			.end_ns = profiled.end_ns,
 		};
 		const struct hawk_ledger_input input = {
@@ -248,21 +247,10 @@ static const struct hawk_option options[] = {
 	 "read the names of snapshots, one a line; - = standard input"},
 	{"sort", 's', HAWK_OPTION_CHOICE, HAWK_AT(sort), "median|maximum|slope|count",
 	 "order of sites; slope: bytes an hour of uptime"},
-	{"top", 'n', HAWK_OPTION_COUNT, HAWK_AT(top), "N", "show N sites"},
-	{"depth", 'd', HAWK_OPTION_COUNT, HAWK_AT(depth), "N", "show N lines of each stack"},
 	{"full", 'f', HAWK_OPTION_FLAG, HAWK_AT(full), NULL,
 	 "all sites and suspects, whole stacks, exact bytes, ids, builds"},
-	{"plumbing", '\0', HAWK_OPTION_FLAG, HAWK_AT(plumbing), NULL,
-	 "keep the frames of allocators and standard libraries at the end of stacks"},
-	{"focus", '\0', HAWK_OPTION_STRING, HAWK_AT(focus), "REGEX",
-	 "only sites with a function, file, module, scope or type that matches"},
-	{"ignore", '\0', HAWK_OPTION_STRING, HAWK_AT(ignore), "REGEX",
-	 "no sites with a function, file, module, scope or type that matches"},
-	{"min-bytes", '\0', HAWK_OPTION_BYTES, HAWK_AT(min_bytes), "SIZE",
-	 "only sites with at least SIZE live bytes in a snapshot (10k, 1M, 2GiB)"},
 	{"no-suspects", '\0', HAWK_OPTION_FLAG, HAWK_AT(no_suspects), NULL,
 	 "leave out who holds the largest sites, which takes longest"},
-	{"json", 'j', HAWK_OPTION_FLAG, HAWK_AT(json), NULL, "one JSON document"},
 	{0},
 };
 
@@ -275,8 +263,10 @@ const struct hawk_verb hawk_verb_ledger = {
 		   "site in how many it is, the median and the maximum of its live bytes, and "
 		   "how fast these grow with uptime. Sites are joined by functions and files, "
 		   "so that they stay the same through rebuilds.",
-	.options = {options, hawk_target_options, hawk_output_options, hawk_color_options,
-		    hawk_common_options},
+	.options = options,
+	.shared = HAWK_TAKES_TOP | HAWK_TAKES_DEPTH | HAWK_TAKES_JSON | HAWK_TAKES_PLUMBING |
+		  HAWK_TAKES_FOCUS | HAWK_TAKES_IGNORE | HAWK_TAKES_MIN_BYTES | HAWK_TAKES_TARGET |
+		  HAWK_TAKES_OUTPUT | HAWK_TAKES_COLOR,
 	.exit_codes = hawk_verb_exit_codes,
 	.run = run,
 };

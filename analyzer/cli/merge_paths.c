@@ -33,8 +33,8 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 
 	if (session->settings->folded)
 		return hawk_session_put_folded(session, groups, tree);
-	if (!in_json && !session->heap.knows) {
-		hawk_report_put_unknown(&session->heap, &session->screen, "Paths",
+	if (!in_json && !session->heap->knows) {
+		hawk_report_put_unknown(session->heap, &session->screen, "Paths",
 					"see why blocks are alive");
 		return NULL;
 	}
@@ -59,7 +59,7 @@ static struct hawk_error *make(struct hawk_session *session, const struct hawk_t
 	if (!err)
 		err = hawk_session_paths(session);
 	if (!err)
-		err = hawk_site_tree_paths(&session->graph, &session->paths, groups->groups,
+		err = hawk_site_tree_paths(session->graph, session->paths, groups->groups,
 					   selection.blocks, ret);
 	hawk_selection_deinit(&selection);
 	return err;
@@ -82,12 +82,6 @@ static struct hawk_error *answer(struct hawk_session *session)
 	return err;
 }
 
-static const struct hawk_option options[] = {
-	{"folded", '\0', HAWK_OPTION_FLAG, HAWK_AT(folded), NULL,
-	 "folded stacks for flame graphs: \"root;site;site bytes\""},
-	{0},
-};
-
 const struct hawk_verb hawk_verb_merge_paths = {
 	.name = "merge-paths",
 	.arguments = "[options] CORE [SITE] | --pid PID [SITE]",
@@ -95,8 +89,8 @@ const struct hawk_verb hawk_verb_merge_paths = {
 	.details = "Follows the shortest path from a root to every block of SITE (or to those that "
 		   "the filters choose) and merges the paths by the sites on the way. Blocks that "
 		   "no root leads to are under \"lost\".",
-	.options = {options, hawk_pointer_options, hawk_query_options, hawk_target_options,
-		    hawk_output_options, hawk_color_options, hawk_common_options},
+	.shared = HAWK_TAKES_FOLDED | HAWK_TAKES_POINTERS | HAWK_TAKES_QUERY | HAWK_TAKES_TARGET |
+		  HAWK_TAKES_OUTPUT | HAWK_TAKES_COLOR,
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file (or --pid) and a site",
 	.live = true,

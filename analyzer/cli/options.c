@@ -29,26 +29,22 @@ static void lay_out(const struct hawk_verb *verb, struct layout *layout)
 	if (verb->stops_at_operand)
 		*shorts++ = '+';
 	*shorts++ = ':';
-	for (size_t table = 0; table < HAWK_OPTION_TABLES && verb->options[table]; table++) {
-		for (const struct hawk_option *option = verb->options[table]; option->name;
-		     option++) {
-			size_t i = layout->count;
+	for (const struct hawk_option *option; (option = hawk_option_at(verb, layout->count));) {
+		size_t i = layout->count++;
 
-			if (i == OPTIONS_MAX)
-				abort();
-			layout->options[i] = option;
-			layout->longs[i] = (struct option){
-				.name = option->name,
-				.has_arg = option->argument ? required_argument : no_argument,
-				.val = LONG_ONLY + (int)i,
-			};
-			layout->count++;
-			if (!option->letter)
-				continue;
-			*shorts++ = option->letter;
-			if (option->argument)
-				*shorts++ = ':';
-		}
+		if (i == OPTIONS_MAX)
+			abort();
+		layout->options[i] = option;
+		layout->longs[i] = (struct option){
+			.name = option->name,
+			.has_arg = option->argument ? required_argument : no_argument,
+			.val = LONG_ONLY + (int)i,
+		};
+		if (!option->letter)
+			continue;
+		*shorts++ = option->letter;
+		if (option->argument)
+			*shorts++ = ':';
 	}
 	*shorts = '\0';
 }

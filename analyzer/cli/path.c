@@ -32,7 +32,7 @@ static void print_findings(struct hawk_session *session)
 static struct hawk_error *print_text(struct hawk_session *session)
 {
 	const struct hawk_settings *settings = session->settings;
-	const struct hawk_paths *paths = &session->paths;
+	const struct hawk_paths *paths = session->paths;
 	struct hawk_error *err = NULL;
 	bool unreached = false;
 	uint64_t address;
@@ -42,8 +42,8 @@ static struct hawk_error *print_text(struct hawk_session *session)
 			hawk_output_puts(session->output, "\n");
 		hawk_quantity_parse_hex(settings->operands[i], &address);
 		err = hawk_report_path(&session->report, paths, address, &session->screen);
-		unreached |= !err && !hawk_paths_lead_to(paths, block_at(&session->heap,
-									 settings->operands[i]));
+		unreached |= !err && !hawk_paths_lead_to(
+					     paths, block_at(session->heap, settings->operands[i]));
 	}
 	if (!err && unreached)
 		print_findings(session);
@@ -61,7 +61,7 @@ static struct hawk_error *print_json(struct hawk_session *session)
 	hawk_json_put_array(&json, "addresses");
 	for (int i = 0; i < settings->count && !err; i++) {
 		hawk_quantity_parse_hex(settings->operands[i], &address);
-		err = hawk_report_path_json(&session->report, &session->paths, address, &json);
+		err = hawk_report_path_json(&session->report, session->paths, address, &json);
 	}
 	hawk_json_array_end(&json);
 	hawk_report_json_end(&session->report, &json);
@@ -77,10 +77,10 @@ static struct hawk_error *prepare_addresses(struct hawk_session *session)
 	if (!blocks)
 		return &hawk_enomem;
 	for (int i = 0; i < settings->count; i++) {
-		blocks[found] = block_at(&session->heap, settings->operands[i]);
+		blocks[found] = block_at(session->heap, settings->operands[i]);
 		found += blocks[found] != HAWK_BLOCK_NOWHERE;
 	}
-	return hawk_paths_prepare(&session->paths, blocks, found);
+	return hawk_paths_prepare(session->paths, blocks, found);
 }
 
 /** To addresses; to none, if filters were given and nothing was traced. */
@@ -99,7 +99,7 @@ static struct hawk_error *print_addresses(struct hawk_session *session)
 		return print_json(session);
 	if (session->settings->count)
 		return print_text(session);
-	hawk_report_put_unknown(&session->heap, &session->screen, "Paths",
+	hawk_report_put_unknown(session->heap, &session->screen, "Paths",
 				"see why blocks are alive");
 	return NULL;
 }
@@ -125,14 +125,14 @@ static struct hawk_error *print_targets(struct hawk_session *session,
 	struct hawk_json json;
 
 	if (!session->settings->json) {
-		err = hawk_report_paths(&session->report, &session->paths, targets,
+		err = hawk_report_paths(&session->report, session->paths, targets,
 					&session->screen);
 		if (!err && targets->unreached.objects)
 			print_findings(session);
 		return err;
 	}
 	hawk_report_json_begin(&session->report, &json, session->output, "hawk-core/path", 4);
-	err = hawk_report_paths_json(&session->report, &session->paths, targets, &json);
+	err = hawk_report_paths_json(&session->report, session->paths, targets, &json);
 	hawk_report_json_end(&session->report, &json);
 	return err;
 }
@@ -143,14 +143,13 @@ static struct hawk_error *print_chosen(struct hawk_session *session)
 	size_t most =
 		hawk_report_limit(&session->report, CHOSEN_TOP, SIZE_MAX, session->screen.full);
 	struct hawk_path_targets targets = {0};
-	struct hawk_paths *paths = &session->paths;
 	struct hawk_error *err = hawk_session_paths(session);
 
 	if (!err)
-		err = hawk_path_targets_choose(&session->heap, paths, session->report.filter, most,
-					       &targets);
+		err = hawk_path_targets_choose(session->heap, session->paths,
+					       session->report.filter, most, &targets);
 	if (!err)
-		err = prepare_targets(&targets, paths);
+		err = prepare_targets(&targets, session->paths);
 	/* As for an address: it may lie in what is missing. */
 	if (!err && !targets.all.objects && !hawk_findings_partial(&session->findings))
 		session->code = HAWK_EXIT_CONDITION;
@@ -192,8 +191,8 @@ const struct hawk_verb hawk_verb_path = {
 		   "hexadecimal ADDRESS, with the offset of each pointer and what allocated each "
 		   "block; or to the largest, then oldest, of the blocks that filters choose "
 		   "(--top says how many), and how many of all of these no root leads to.",
-	.options = {hawk_pointer_options, hawk_query_options, hawk_target_options,
-		    hawk_output_options, hawk_color_options, hawk_common_options},
+	.shared = HAWK_TAKES_POINTERS | HAWK_TAKES_QUERY | HAWK_TAKES_TARGET | HAWK_TAKES_OUTPUT |
+		  HAWK_TAKES_COLOR,
 	.exit_codes = "Exit codes: 0 ok, 1 no live block at the address, or none that the filters "
 		      "choose, 2 usage, 3 not readable, 4 the answer is incomplete.",
 	.needs = "a core file (or --pid), and addresses or filters",

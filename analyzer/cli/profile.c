@@ -8,9 +8,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "hawk/base/cleanup.h"
+#include "hawk/base/numbers.h"
 #include "hawk/export/export.h"
 #include "leaks.h"
 
@@ -18,21 +18,6 @@ static const char *const whats[] = {
 	[HAWK_WHAT_LIVE] = "live",  [HAWK_WHAT_TOTAL] = "allocated",
 	[HAWK_WHAT_LOST] = "lost",  [HAWK_WHAT_RETAINED] = "retained",
 	[HAWK_WHAT_PATHS] = "live",
-};
-
-const struct hawk_option hawk_profile_options[] = {
-	{"what", 'w', HAWK_OPTION_CHOICE, HAWK_AT(what), "live|total|lost|retained|paths",
-	 "live blocks; all that was allocated since the start; what leaked; live blocks below what "
-	 "retains them; or below the shortest path to them"},
-	{"plumbing", '\0', HAWK_OPTION_FLAG, HAWK_AT(plumbing), NULL,
-	 "keep the frames of allocators and standard libraries at the end of stacks"},
-	{"focus", '\0', HAWK_OPTION_STRING, HAWK_AT(focus), "REGEX",
-	 "only sites with a function, file, module, scope or type that matches"},
-	{"ignore", '\0', HAWK_OPTION_STRING, HAWK_AT(ignore), "REGEX",
-	 "no sites with a function, file, module, scope or type that matches"},
-	{"min-bytes", '\0', HAWK_OPTION_BYTES, HAWK_AT(min_bytes), "SIZE",
-	 "only sites with at least SIZE live bytes (10k, 1M, 2GiB)"},
-	{0},
 };
 
 bool hawk_is_profile_filtered(const struct hawk_settings *settings)
@@ -60,7 +45,7 @@ static struct hawk_error *list_sites(struct hawk_session *session, struct hawk_s
 {
 	struct hawk_site_filter filter = filter_of(session->settings);
 
-	return hawk_site_list_create(&session->heap, session->symbols, &filter, ret);
+	return hawk_site_list_create(session->heap, session->symbols, &filter, ret);
 }
 
 static struct hawk_error *profile_sites(struct hawk_session *session, struct hawk_profile **ret)
@@ -73,7 +58,7 @@ static struct hawk_error *profile_sites(struct hawk_session *session, struct haw
 	if (!err)
 		err = list_sites(session, &list);
 	if (!err)
-		err = hawk_profile_of_sites(&session->heap, session->symbols, &list,
+		err = hawk_profile_of_sites(session->heap, session->symbols, &list,
 					    hawk_is_profile_filtered(session->settings), &style,
 					    ret);
 	hawk_site_list_deinit(&list);
@@ -92,7 +77,7 @@ static struct hawk_error *choose_sites(struct hawk_session *session, bool **ret)
 	err = list_sites(session, &list);
 	if (err)
 		return err;
-	*ret = calloc(session->heap.site_count + 1, sizeof(**ret));
+	*ret = calloc(session->heap->site_count + 1, sizeof(**ret));
 	for (size_t i = 0; *ret && i < list.count; i++)
 		(*ret)[list.sites[i]] = true;
 	hawk_site_list_deinit(&list);
@@ -102,7 +87,7 @@ static struct hawk_error *choose_sites(struct hawk_session *session, bool **ret)
 /** A bit for each block of these sites; NULL = all. Caller frees. */
 static struct hawk_error *choose_blocks(struct hawk_session *session, uint64_t **ret)
 {
-	const struct hawk_heap *heap = &session->heap;
+	const struct hawk_heap *heap = session->heap;
 	CLEANUP(free_ptr) bool *chosen = NULL;
 	struct hawk_error *err = choose_sites(session, &chosen);
 
@@ -131,7 +116,7 @@ static struct hawk_error *profile_leaks(struct hawk_session *session, struct haw
 	if (!err)
 		err = choose_sites(session, &chosen);
 	if (!err)
-		err = hawk_profile_of_leaks(&session->heap, session->symbols, &leaks.leaks, chosen,
+		err = hawk_profile_of_leaks(session->heap, session->symbols, &leaks.leaks, chosen,
 					    &style, ret);
 	hawk_leaks_session_deinit(&leaks);
 	return err;
@@ -147,12 +132,12 @@ static struct hawk_error *make_tree(struct hawk_session *session, const uint64_t
 	if (session->settings->what == HAWK_WHAT_PATHS) {
 		err = hawk_session_paths(session);
 		return err ? err
-			   : hawk_site_tree_paths(&session->graph, &session->paths, groups->groups,
+			   : hawk_site_tree_paths(session->graph, session->paths, groups->groups,
 						  chosen, tree);
 	}
 	err = hawk_session_dominators(session, HAWK_EDGES_ALL);
 	if (!err)
-		err = hawk_site_tree_add_retained(&session->graph, &session->dominators,
+		err = hawk_site_tree_add_retained(session->graph, session->dominators,
 						  groups->groups, chosen, tree);
 	return err ? err : hawk_site_tree_finish(tree);
 }
@@ -176,7 +161,7 @@ static struct hawk_error *profile_tree(struct hawk_session *session, struct hawk
 	if (!err)
 		err = make_tree(session, chosen, &groups, &tree);
 	if (!err)
-		err = hawk_profile_of_tree(&session->graph, session->symbols, &groups, &tree,
+		err = hawk_profile_of_tree(session->graph, session->symbols, &groups, &tree,
 					   columns[paths], ret);
 	hawk_site_tree_deinit(&tree);
 	hawk_tree_roots_deinit(&groups);
@@ -189,7 +174,7 @@ struct hawk_error *hawk_session_put_folded(struct hawk_session *session,
 {
 	static const char *const columns[] = {"objects", "space"};
 	struct hawk_profile *profile;
-	struct hawk_error *err = hawk_profile_of_tree(&session->graph, session->symbols, groups,
+	struct hawk_error *err = hawk_profile_of_tree(session->graph, session->symbols, groups,
 						      tree, columns, &profile);
 
 	if (err)
@@ -201,20 +186,12 @@ struct hawk_error *hawk_session_put_folded(struct hawk_session *session,
 	return err;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /** Of a core, what comes nearest. */
 static uint64_t end_time(const struct hawk_process *process)
 {
 	const struct hawk_end_times *times = &process->end;
 
-	return process->live         ? now_ns()
+	return process->live         ? hawk_now_ns(CLOCK_REALTIME)
 	       : times->attribute_ns ? times->attribute_ns
 				     : times->file_ns;
 }
@@ -256,10 +233,10 @@ struct hawk_error *hawk_session_profile(struct hawk_session *session, struct haw
 		err = profile_sites(session, &ret->profile);
 	if (err)
 		return err;
-	ret->life_ns = session->heap.life.end_units * HAWK_BIRTH_UNIT_NS;
+	ret->life_ns = session->heap->life.end_units * HAWK_BIRTH_UNIT_NS;
 	ret->profile->what = whats[what];
 	ret->column = column_of(what, ret->profile);
-	ret->unknown = hawk_heap_unknown_text(&session->heap);
+	ret->unknown = hawk_heap_unknown_text(session->heap);
 	hawk_session_check(session);
 	return NULL;
 }

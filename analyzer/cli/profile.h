@@ -60,7 +60,4 @@ bool hawk_is_profile_filtered(const struct hawk_settings *settings);
 /** HAWK_ERROR_USAGE for bad filters. */
 struct hawk_error *hawk_check_profile(const struct hawk_settings *settings);
 
-/** --what, --plumbing, --focus, --ignore, --min-bytes. */
-extern const struct hawk_option hawk_profile_options[];
-
 #endif

@@ -130,11 +130,11 @@ static struct hawk_error *write_core(struct hawk_session *session, struct hawk_f
 	bool blocks;
 	struct hawk_error *err = hawk_session_sites(session);
 
-	blocks = !err && session->heap.knows && !session->heap.refusal;
+	blocks = !err && session->heap->knows && !session->heap->refusal;
 	if (blocks)
 		err = hawk_session_graph(session);
 	if (!err)
-		err = hawk_redact_core(&session->heap, blocks ? &session->graph : NULL,
+		err = hawk_redact_core(session->heap, blocks ? session->graph : NULL,
 				       &session->vtables, sink, ret);
 	return err;
 }
@@ -260,7 +260,8 @@ const struct hawk_verb hawk_verb_redact = {
 		"are zero. gdb shows the same backtraces, and the other commands give the same "
 		"answers. Compares reports of both files at the end. Paths, names of functions, "
 		"scopes and types stay.",
-	.options = {options, hawk_target_options, hawk_common_options},
+	.options = options,
+	.shared = HAWK_TAKES_TARGET,
 	.exit_codes = "Exit codes: 0 ok, 2 usage, 3 not readable or not writable, 4 the core is "
 		      "incomplete, or the copy answers differently.",
 	.needs = "one core file",

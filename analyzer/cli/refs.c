@@ -20,7 +20,7 @@ static struct hawk_error *print(struct hawk_session *session, const uint64_t *ch
 	hawk_quantity_parse_hex(operand, &address);
 	err = hawk_report_find_block(report, address, &block);
 	if (!err)
-		err = hawk_refs_find(&session->graph, chosen, block, &refs);
+		err = hawk_refs_find(session->graph, chosen, block, &refs);
 	if (!err && json)
 		hawk_report_refs_json(report, &refs, address, json);
 	else if (!err)
@@ -62,7 +62,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 		err = hawk_session_report(session);
 	selector = hawk_block_filter_selector(session->report.filter);
 	if (!err && selector)
-		err = hawk_selection_bits_make(&session->heap, selector, false, &chosen);
+		err = hawk_selection_bits_make(session->heap, selector, false, &chosen);
 	return err ? err : print_all(session, chosen);
 }
 
@@ -73,8 +73,8 @@ const struct hawk_verb hawk_verb_refs = {
 	.details = "Lists the pointers to the block at each hexadecimal ADDRESS: roots by name, "
 		   "and pointers in other blocks by the site that allocated those and the offset "
 		   "in them. Filters choose the blocks that point.",
-	.options = {hawk_pointer_options, hawk_query_options, hawk_target_options,
-		    hawk_output_options, hawk_color_options, hawk_common_options},
+	.shared = HAWK_TAKES_POINTERS | HAWK_TAKES_QUERY | HAWK_TAKES_TARGET | HAWK_TAKES_OUTPUT |
+		  HAWK_TAKES_COLOR,
 	.exit_codes = hawk_verb_address_exit_codes,
 	.needs = "a core file (or --pid) and addresses",
 	.live = true,

@@ -22,7 +22,7 @@ static void put_tree(struct hawk_session *session, const struct hawk_tree_roots 
 {
 	const struct hawk_screen *screen = &session->screen;
 	const char *by_sites = session->settings->by == BY_TREE ? ", then by sites" : "";
-	struct hawk_chosen chosen = hawk_chosen_sum(&session->heap, session->report.chosen);
+	struct hawk_chosen chosen = hawk_chosen_sum(session->heap, session->report.chosen);
 
 	if (!session->report.chosen)
 		hawk_screen_heading(screen, "Retained by roots%s", by_sites);
@@ -61,7 +61,7 @@ static struct hawk_error *make_tree(struct hawk_session *session,
 	for (unsigned i = 0; i < (tree->both ? 2 : 1) && !err; i++) {
 		err = hawk_session_dominators(session, ways[i]);
 		if (!err)
-			err = hawk_site_tree_add_retained(&session->graph, &session->dominators,
+			err = hawk_site_tree_add_retained(session->graph, session->dominators,
 							  groups->groups, blocks, tree);
 	}
 	return err ? err : hawk_site_tree_finish(tree);
@@ -128,7 +128,7 @@ static struct hawk_error *print_sites(struct hawk_session *session, struct hawk_
 	if (!err)
 		err = hawk_session_retained(session, selection.blocks, true, &bounds);
 	if (!err)
-		err = hawk_retained_sites_make(&session->graph, &session->reach, &selection, &list,
+		err = hawk_retained_sites_make(session->graph, session->reach, &selection, &list,
 					       bounds, report->top ? report->top : EXACT_SITES,
 					       &sites);
 	if (!err && json)
@@ -144,7 +144,7 @@ static struct hawk_error *print_sites(struct hawk_session *session, struct hawk_
 /** Which blocks is a matter of all pointers; those to starts come then. */
 static struct hawk_error *print_blocks(struct hawk_session *session, struct hawk_json *json)
 {
-	const struct hawk_heap *heap = &session->heap;
+	const struct hawk_heap *heap = session->heap;
 	size_t most = hawk_report_limit(&session->report, BLOCKS_TOP, heap->index.count,
 					json || session->screen.full);
 	struct hawk_retained_blocks blocks = {0};
@@ -154,12 +154,12 @@ static struct hawk_error *print_blocks(struct hawk_session *session, struct hawk
 	if (!err)
 		err = hawk_session_choose(session, session->report.filter, &selection);
 	if (!err)
-		err = hawk_retained_blocks_choose(heap, &session->dominators, &selection, most,
+		err = hawk_retained_blocks_choose(heap, session->dominators, &selection, most,
 						  &blocks);
 	if (!err)
 		err = hawk_session_dominators(session, HAWK_EDGES_START_ONLY);
 	if (!err) {
-		hawk_retained_blocks_add_start(&session->dominators, &blocks);
+		hawk_retained_blocks_add_start(session->dominators, &blocks);
 		if (json)
 			hawk_report_retained_blocks_json(&session->report, &blocks, json);
 		else
@@ -193,10 +193,10 @@ static struct hawk_error *answer(struct hawk_session *session)
 				       "hawk-core/retained", 2);
 		err = print(session, &json);
 		hawk_report_json_end(&session->report, &json);
-	} else if (settings->folded || session->heap.knows) {
+	} else if (settings->folded || session->heap->knows) {
 		err = print(session, NULL);
 	} else {
-		hawk_report_put_unknown(&session->heap, &session->screen, "Retained",
+		hawk_report_put_unknown(session->heap, &session->screen, "Retained",
 					"see what retains what");
 	}
 	return err;
@@ -205,8 +205,6 @@ static struct hawk_error *answer(struct hawk_session *session)
 static const struct hawk_option options[] = {
 	{"by", 'b', HAWK_OPTION_CHOICE, HAWK_AT(by), "site|block|root|tree",
 	 "what retains: sites (the default), single blocks, roots, or roots and then sites"},
-	{"folded", '\0', HAWK_OPTION_FLAG, HAWK_AT(folded), NULL,
-	 "the tree as folded stacks for flame graphs: \"root;site;site bytes\""},
 	{0},
 };
 
@@ -219,8 +217,9 @@ const struct hawk_verb hawk_verb_retained = {
 		"A conservative scan cannot be sure, so each size is given twice: by all "
 		"pointers, and only by pointers to the start of a block. Sizes of the first 10 "
 		"sites (or --top) are exact; others are lower bounds (>=).",
-	.options = {options, hawk_pointer_options, hawk_query_options, hawk_target_options,
-		    hawk_output_options, hawk_color_options, hawk_common_options},
+	.options = options,
+	.shared = HAWK_TAKES_FOLDED | HAWK_TAKES_POINTERS | HAWK_TAKES_QUERY | HAWK_TAKES_TARGET |
+		  HAWK_TAKES_OUTPUT | HAWK_TAKES_COLOR,
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file, or --pid",
 	.live = true,

@@ -45,7 +45,7 @@ static void print_unknown(struct hawk_session *session, const struct hawk_site_p
 	char text[17] = "";
 
 	if (!session->settings->json) {
-		hawk_report_put_unknown(&session->heap, &session->screen, "Schema",
+		hawk_report_put_unknown(session->heap, &session->screen, "Schema",
 					"see what blocks look like");
 		return;
 	}
@@ -68,20 +68,20 @@ static struct hawk_error *make(struct hawk_session *session, const struct hawk_s
 	};
 	struct hawk_schema schema;
 	struct hawk_error *err =
-		site ? hawk_site_prefix_find(&session->heap, site, &query.site) : NULL;
+		site ? hawk_site_prefix_find(session->heap, site, &query.site) : NULL;
 
 	if (err)
 		return err;
 	report.site = query.site;
 	report.schema = &schema;
 	if (blocks)
-		err = hawk_selection_bits_make(&session->heap, blocks, false, &chosen);
+		err = hawk_selection_bits_make(session->heap, blocks, false, &chosen);
 	query.chosen = chosen;
 	if (!err)
 		err = hawk_session_readable(session);
 	if (!err)
-		err = hawk_schema_make(&session->heap, &query, &session->vtables,
-				       &session->findings, &schema);
+		err = hawk_schema_make(session->heap, &query, &session->vtables, &session->findings,
+				       &schema);
 	if (err)
 		return err;
 	err = hawk_session_release(session, NULL);
@@ -111,7 +111,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 	if (!err)
 		err = hawk_session_report(session);
 	report_redacted(session);
-	if (!err && session->heap.knows)
+	if (!err && session->heap->knows)
 		err = make(session, site);
 	else if (!err)
 		print_unknown(session, site);
@@ -119,20 +119,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 }
 
 static const struct hawk_option options[] = {
-	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
-	 "look at a running or stopped process instead of a core"},
 	{"top", 'n', HAWK_OPTION_COUNT, HAWK_AT(top), "N", "look at up to N sizes of blocks apart"},
-	{"site", '\0', HAWK_OPTION_SITE, HAWK_AT(site), "HEX", "the site, in place of SITE"},
-	{"size", '\0', HAWK_OPTION_SIZES, HAWK_AT(size), "MIN[-MAX]",
-	 "only blocks of so many requested bytes (10k, 1M-4M, -64)"},
-	{"age", '\0', HAWK_OPTION_AGES, HAWK_AT(age), "MIN[-MAX]",
-	 "only blocks of such an age (30, 10m, 1h-2h)"},
-	{"type", '\0', HAWK_OPTION_STRING, HAWK_AT(type), "REGEX",
-	 "only blocks of a matching type: C++ classes with virtual functions, annotated types"},
-	{"full", 'f', HAWK_OPTION_FLAG, HAWK_AT(full), NULL, "everything, and nothing shortened"},
-	{"threads", '\0', HAWK_OPTION_COUNT, HAWK_AT(threads), "N",
-	 "work with N threads; as many as there are processors if not given"},
-	{"json", 'j', HAWK_OPTION_FLAG, HAWK_AT(json), NULL, "one JSON document"},
 	{0},
 };
 
@@ -146,8 +133,10 @@ const struct hawk_verb hawk_verb_schema = {
 		"numbers, with shares; a struct without debug information. Lists blocks that do "
 		"not fit: they may have been overwritten, or be stale. With --type and without a "
 		"site, looks at all blocks of that type, whichever site made them.",
-	.options = {options, hawk_target_options, hawk_output_options, hawk_color_options,
-		    hawk_common_options},
+	.options = options,
+	.shared = HAWK_TAKES_PID | HAWK_TAKES_FULL | HAWK_TAKES_THREADS | HAWK_TAKES_JSON |
+		  HAWK_TAKES_SITE | HAWK_TAKES_SIZE | HAWK_TAKES_AGE | HAWK_TAKES_TYPE |
+		  HAWK_TAKES_TARGET | HAWK_TAKES_OUTPUT | HAWK_TAKES_COLOR,
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file (or --pid) and a site, or --type",
 	.live = true,

@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "hawk/base/parallel.h"
+#include "hawk/base/numbers.h"
 #include "session.h"
 
 enum {
@@ -25,14 +25,6 @@ enum {
 	COLOR_ALWAYS = 2,
 	COLOR_NEVER = 3,
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static unsigned terminal_columns(bool on_terminal)
 {
@@ -153,11 +145,11 @@ static struct hawk_error *open_file(struct hawk_session *session, const char *pa
 		.folder = folder && *folder ? folder : NULL,
 		.dash = true,
 	};
-	uint64_t start_ns = now_ns();
+	uint64_t start_ns = hawk_now_ns(CLOCK_MONOTONIC);
 	struct hawk_error *err = hawk_target_unpack_core(path, &settings, &session->findings, ret);
 
 	if (session->bar.shown) /* nothing else in opening shows any */
-		session->unpacking_ns += now_ns() - start_ns;
+		session->unpacking_ns += hawk_now_ns(CLOCK_MONOTONIC) - start_ns;
 	hawk_bar_clear(&session->bar);
 	return err;
 }
@@ -235,9 +227,9 @@ struct hawk_error *hawk_session_release(struct hawk_session *session, struct haw
 
 static void report_unknown(struct hawk_session *session)
 {
-	const struct hawk_heap *heap = &session->heap;
+	const struct hawk_heap *heap = session->heap;
 
-	if (heap->knows)
+	if (!heap || heap->knows)
 		return;
 	if (heap->unknown == HAWK_HEAP_NOT_TRACED || heap->unknown == HAWK_HEAP_TABLE_MISSING)
 		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, true,

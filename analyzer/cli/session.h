@@ -23,19 +23,14 @@ struct hawk_session {
 	struct hawk_vtable_oracle vtables;
 
 	/* What has been made of the target, each once, from those before it: see
-	 * hawk_session_heap() and those below. */
-	struct hawk_heap heap;
-	struct hawk_graph graph;
+	 * hawk_session_heap() and those below. NULL before that. */
+	struct hawk_heap *heap;
+	struct hawk_graph *graph;
+	struct hawk_reach *reach; /**< by all pointers */
+	struct hawk_dominators *dominators;
+	struct hawk_paths *paths;
+	struct hawk_block_types *types;
 	struct hawk_findings graph_findings; /**< that have not been said */
-	struct hawk_reach reach;             /**< by all pointers */
-	struct hawk_dominators dominators;
-	struct hawk_paths paths;
-	struct hawk_block_types *types; /**< NULL before hawk_session_types() */
-	bool has_heap;
-	bool has_graph;
-	bool has_reach;
-	bool has_dominators;
-	bool has_paths;
 
 	const struct hawk_settings *settings; /**< of the question that is being answered */
 	int code;                             /**< exit code, as far as the verb sets it */
@@ -70,7 +65,7 @@ struct hawk_error *hawk_session_set_output(struct hawk_session *session,
 
 /*
  * What verbs ask for, in this order: each is made once, with those before it, and shows its
- * progress. heap.knows is 0 if the heap is unknown: then there are no blocks. A process
+ * progress. heap->knows is 0 if the heap is unknown: then there are no blocks. A process
  * stands still until the verb releases the target; that must be after the last of those that read
  * it. After that they are HAWK_ERROR_NOT_FOUND.
  */
@@ -110,7 +105,7 @@ struct hawk_error *hawk_session_choose(struct hawk_session *session,
 /** The namer of blocks' types, made when it is first asked for. */
 struct hawk_error *hawk_session_types(struct hawk_session *session, struct hawk_block_types **ret);
 
-/** What hawk_query_options say; points into `settings`. */
+/** What the options of HAWK_TAKES_QUERY say; points into `settings`. */
 struct hawk_block_query hawk_settings_query(const struct hawk_settings *settings);
 
 /** Whether these take some blocks of a site, and not all. */
@@ -128,11 +123,11 @@ struct hawk_error *hawk_session_report(struct hawk_session *session);
 struct hawk_error *hawk_session_reach_report(struct hawk_session *session, bool reads);
 void hawk_session_close_report(struct hawk_session *session);
 
-/** The sites that hawk_query_options choose by site, function and module. */
+/** The sites that HAWK_TAKES_QUERY chooses by site, function and module. */
 struct hawk_error *hawk_session_list_sites(struct hawk_session *session,
 					   struct hawk_site_list *ret);
 
-/* For hawk_verb.check: expressions of hawk_query_options are checked; and operands, which are
+/* For hawk_verb.check: expressions of HAWK_TAKES_QUERY are checked; and operands, which are
  * addresses, or a site that becomes settings->site. */
 struct hawk_error *hawk_check_query(struct hawk_settings *settings);
 struct hawk_error *hawk_check_addresses(struct hawk_settings *settings);

@@ -45,21 +45,33 @@ static void capture_stacks(struct hawk_session *session)
 
 static void drop_dominators(struct hawk_session *session)
 {
-	hawk_dominators_deinit(&session->dominators);
-	session->has_dominators = false;
+	if (session->dominators)
+		hawk_dominators_deinit(session->dominators);
+	free(session->dominators);
+	session->dominators = NULL;
 }
 
 void hawk_session_drop_heap(struct hawk_session *session)
 {
 	hawk_block_types_destroy(session->types);
 	session->types = NULL;
-	hawk_paths_deinit(&session->paths);
+	if (session->paths)
+		hawk_paths_deinit(session->paths);
 	drop_dominators(session);
-	hawk_reach_deinit(&session->reach);
-	hawk_graph_deinit(&session->graph);
-	hawk_heap_deinit(&session->heap);
-	session->has_heap = session->has_graph = session->has_reach = false;
-	session->has_paths = false;
+	if (session->reach)
+		hawk_reach_deinit(session->reach);
+	if (session->graph)
+		hawk_graph_deinit(session->graph);
+	if (session->heap)
+		hawk_heap_deinit(session->heap);
+	free(session->paths);
+	free(session->reach);
+	free(session->graph);
+	free(session->heap);
+	session->paths = NULL;
+	session->reach = NULL;
+	session->graph = NULL;
+	session->heap = NULL;
 }
 
 static bool has_sites_only(const struct hawk_session *session)
@@ -94,7 +106,7 @@ static struct hawk_error *need_blocks(const struct hawk_session *session)
 
 struct hawk_error *hawk_session_contents(const struct hawk_session *session)
 {
-	if (!session->heap.knows || session->heap.knows & HAWK_HEAP_CONTENTS)
+	if (!session->heap->knows || session->heap->knows & HAWK_HEAP_CONTENTS)
 		return NULL;
 	return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
 				 "%s: a snapshot holds no contents of blocks; ask the core",
@@ -104,7 +116,7 @@ struct hawk_error *hawk_session_contents(const struct hawk_session *session)
 struct hawk_error *hawk_session_readable(const struct hawk_session *session)
 {
 	if (!hawk_target_process(session->target)->live || !hawk_target_pause_ns(session->target) ||
-	    (session->has_heap && !session->heap.knows))
+	    (session->heap && !session->heap->knows))
 		return NULL;
 	return hawk_error_create(HAWK_ERROR_NOT_FOUND,
 				 "the process runs on, and its memory was not kept");
@@ -125,12 +137,16 @@ struct hawk_error *hawk_session_sites(struct hawk_session *session)
 {
 	struct hawk_error *err;
 
-	if (session->has_heap)
+	if (session->heap)
 		return NULL;
+	CLEANUP(free_ptr) struct hawk_heap *heap = calloc(1, sizeof(*heap));
+	if (!heap)
+		return &hawk_enomem;
 	capture_stacks(session);
 	session->vtables = (struct hawk_vtable_oracle){is_vtable, session};
-	err = hawk_heap_load(session->target, &session->findings, &session->heap);
-	session->has_heap = !err;
+	err = hawk_heap_load(session->target, &session->findings, heap);
+	if (!err)
+		session->heap = take_ptr(&heap);
 	return err;
 }
 
@@ -140,8 +156,8 @@ struct hawk_error *hawk_session_heap(struct hawk_session *session)
 
 	if (!err)
 		err = hawk_session_sites(session);
-	if (!err && session->heap.refusal)
-		err = hawk_error_create(HAWK_ERROR_UNSUPPORTED, "%s", session->heap.refusal);
+	if (!err && session->heap->refusal)
+		err = hawk_error_create(HAWK_ERROR_UNSUPPORTED, "%s", session->heap->refusal);
 	return err;
 }
 
@@ -150,12 +166,16 @@ static struct hawk_error *make_graph(struct hawk_session *session, struct hawk_f
 	struct hawk_error *err = hawk_session_heap(session);
 	size_t before;
 
-	if (err || session->has_graph)
+	if (err || session->graph)
 		return err;
+	CLEANUP(free_ptr) struct hawk_graph *graph = calloc(1, sizeof(*graph));
+	if (!graph)
+		return &hawk_enomem;
 	err = hawk_session_readable(session);
 	if (!err)
-		err = hawk_graph_make(&session->heap, &session->vtables, findings, &session->graph);
-	session->has_graph = !err;
+		err = hawk_graph_make(session->heap, &session->vtables, findings, graph);
+	if (!err)
+		session->graph = take_ptr(&graph);
 	before = session->findings.count;
 	if (!err)
 		err = hawk_symbols_open_for_graph(session->symbols);
@@ -181,11 +201,14 @@ struct hawk_error *hawk_session_reach(struct hawk_session *session)
 {
 	struct hawk_error *err = hawk_session_graph(session);
 
-	if (err || session->has_reach)
+	if (err || session->reach)
 		return err;
-	err = hawk_reach_make(&session->graph, HAWK_EDGES_ALL, &session->graph.explained,
-			      &session->reach);
-	session->has_reach = !err;
+	CLEANUP(free_ptr) struct hawk_reach *reach = calloc(1, sizeof(*reach));
+	if (!reach)
+		return &hawk_enomem;
+	err = hawk_reach_make(session->graph, HAWK_EDGES_ALL, &session->graph->explained, reach);
+	if (!err)
+		session->reach = take_ptr(&reach);
 	return err;
 }
 
@@ -194,17 +217,21 @@ struct hawk_error *hawk_session_dominators(struct hawk_session *session, enum ha
 	struct hawk_error *err = hawk_session_reach(session);
 	struct hawk_reach start = {0};
 
-	if (err || (session->has_dominators && session->dominators.edges == edges))
+	if (err || (session->dominators && session->dominators->edges == edges))
 		return err;
 	drop_dominators(session);
+	CLEANUP(free_ptr) struct hawk_dominators *dominators = calloc(1, sizeof(*dominators));
+	if (!dominators)
+		return &hawk_enomem;
 	if (edges == HAWK_EDGES_START_ONLY)
-		err = hawk_reach_make(&session->graph, edges, NULL, &start);
+		err = hawk_reach_make(session->graph, edges, NULL, &start);
 	if (!err)
-		err = hawk_dominators_make(&session->graph,
-					   edges == HAWK_EDGES_ALL ? &session->reach : &start,
-					   &session->dominators);
+		err = hawk_dominators_make(session->graph,
+					   edges == HAWK_EDGES_ALL ? session->reach : &start,
+					   dominators);
 	hawk_reach_deinit(&start);
-	session->has_dominators = !err;
+	if (!err)
+		session->dominators = take_ptr(&dominators);
 	return err;
 }
 
@@ -216,10 +243,10 @@ static struct hawk_error *sum_by_site(struct hawk_session *session, enum hawk_ed
 
 	if (err)
 		return err;
-	*ret = calloc(session->heap.site_count + 1, sizeof(**ret));
+	*ret = calloc(session->heap->site_count + 1, sizeof(**ret));
 	if (!*ret)
 		return &hawk_enomem;
-	return hawk_dominators_retained_by_site(&session->dominators, &session->heap, chosen, *ret);
+	return hawk_dominators_retained_by_site(session->dominators, session->heap, chosen, *ret);
 }
 
 struct hawk_error *hawk_session_retained(struct hawk_session *session, const uint64_t *chosen,
@@ -235,10 +262,10 @@ struct hawk_error *hawk_session_retained(struct hawk_session *session, const uin
 		err = sum_by_site(session, HAWK_EDGES_ALL, chosen, &all);
 	if (err)
 		return err;
-	*ret = calloc(session->heap.site_count + 1, sizeof(**ret));
+	*ret = calloc(session->heap->site_count + 1, sizeof(**ret));
 	if (!*ret)
 		return &hawk_enomem;
-	for (size_t i = 0; i < session->heap.site_count; i++)
+	for (size_t i = 0; i < session->heap->site_count; i++)
 		(*ret)[i] = (struct hawk_site_retained){all[i], both ? start[i] : 0};
 	return NULL;
 }
@@ -247,10 +274,14 @@ struct hawk_error *hawk_session_paths(struct hawk_session *session)
 {
 	struct hawk_error *err = hawk_session_graph(session);
 
-	if (err || session->has_paths)
+	if (err || session->paths)
 		return err;
-	err = hawk_paths_find(&session->graph, &session->paths);
-	session->has_paths = !err;
+	CLEANUP(free_ptr) struct hawk_paths *paths = calloc(1, sizeof(*paths));
+	if (!paths)
+		return &hawk_enomem;
+	err = hawk_paths_find(session->graph, paths);
+	if (!err)
+		session->paths = take_ptr(&paths);
 	return err;
 }
 
@@ -260,7 +291,7 @@ struct hawk_error *hawk_session_choose(struct hawk_session *session,
 {
 	const struct hawk_selector *selector = hawk_block_filter_selector(filter);
 
-	return selector ? hawk_selection_make(&session->heap, selector, ret) : NULL;
+	return selector ? hawk_selection_make(session->heap, selector, ret) : NULL;
 }
 
 struct hawk_error *hawk_session_types(struct hawk_session *session, struct hawk_block_types **ret)
@@ -268,7 +299,7 @@ struct hawk_error *hawk_session_types(struct hawk_session *session, struct hawk_
 	struct hawk_error *err = NULL;
 
 	if (!session->types)
-		err = hawk_block_types_create(session->target, session->heap.table,
+		err = hawk_block_types_create(session->target, session->heap->table,
 					      session->symbols, &session->types);
 	*ret = session->types;
 	return err;
@@ -303,5 +334,5 @@ struct hawk_error *hawk_session_filter(struct hawk_session *session, struct hawk
 	err = hawk_session_types(session, &types);
 	if (err)
 		return err;
-	return hawk_block_filter_create(&session->heap, session->symbols, types, &query, ret);
+	return hawk_block_filter_create(session->heap, session->symbols, types, &query, ret);
 }

@@ -7,19 +7,6 @@
 
 #include <stdlib.h>
 
-const struct hawk_option hawk_pointer_options[] = {
-	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
-	 "look at a running or stopped process instead of a core"},
-	{"top", 'n', HAWK_OPTION_COUNT, HAWK_AT(top), "N", "show N entries of each list"},
-	{"depth", 'd', HAWK_OPTION_COUNT, HAWK_AT(depth), "N",
-	 "show N lines of each stack, N levels of a tree"},
-	{"full", 'f', HAWK_OPTION_FLAG, HAWK_AT(full), NULL, "everything, and nothing shortened"},
-	{"threads", '\0', HAWK_OPTION_COUNT, HAWK_AT(threads), "N",
-	 "work with N threads; as many as there are processors if not given"},
-	{"json", 'j', HAWK_OPTION_FLAG, HAWK_AT(json), NULL, "one JSON document"},
-	{0},
-};
-
 void hawk_session_close_report(struct hawk_session *session)
 {
 	struct hawk_pointer_report *report = &session->report;
@@ -39,10 +26,9 @@ struct hawk_error *hawk_session_report(struct hawk_session *session)
 	hawk_session_close_report(session);
 	*ret = (struct hawk_pointer_report){
 		.source = session->source,
-		.heap = &session->heap,
-		.graph = session->has_graph ? &session->graph : NULL,
-		.reach = &session->reach,
-		.dominators = &session->dominators,
+		.heap = session->heap,
+		.graph = session->graph,
+		.reach = session->reach,
 		.symbols = session->symbols,
 		.findings = &session->findings,
 		.top = (size_t)session->settings->top,
@@ -50,10 +36,10 @@ struct hawk_error *hawk_session_report(struct hawk_session *session)
 	};
 	err = hawk_session_types(session, &ret->types);
 	if (!err)
-		err = hawk_site_names_create(&session->heap, session->symbols, &ret->names);
-	if (!err && session->has_graph)
-		err = hawk_root_namer_create(&session->graph, session->symbols, &ret->roots);
-	if (!err && session->heap.knows)
+		err = hawk_site_names_create(session->heap, session->symbols, &ret->names);
+	if (!err && session->graph)
+		err = hawk_root_namer_create(session->graph, session->symbols, &ret->roots);
+	if (!err && session->heap->knows)
 		err = hawk_session_filter(session, &filter);
 	ret->filter = filter;
 	if (!err)
@@ -97,9 +83,9 @@ struct hawk_error *hawk_session_list_sites(struct hawk_session *session, struct 
 	struct hawk_error *err;
 
 	*ret = (struct hawk_site_list){0};
-	err = hawk_site_list_create(&session->heap, session->symbols, &filter, ret);
-	if (!err && session->settings->site.given && session->heap.knows)
-		err = keep_site(&session->heap, &session->settings->site.prefix, ret);
+	err = hawk_site_list_create(session->heap, session->symbols, &filter, ret);
+	if (!err && session->settings->site.given && session->heap->knows)
+		err = keep_site(session->heap, &session->settings->site.prefix, ret);
 	return err;
 }
 

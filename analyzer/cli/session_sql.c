@@ -5,20 +5,36 @@
  */
 #include "session_sql.h"
 
-static struct hawk_error *load(void *context, unsigned needs)
+static void enter(const struct hawk_session *session, struct hawk_sql_source *source)
 {
-	struct hawk_session *session = context;
-
-	if ((needs & HAWK_SQL_DOMINATORS) == HAWK_SQL_DOMINATORS)
-		return hawk_session_dominators(session, HAWK_EDGES_ALL);
-	if (needs & HAWK_SQL_REACH)
-		return hawk_session_reach(session);
-	return needs & HAWK_SQL_GRAPH ? hawk_session_graph(session) : hawk_session_edges(session);
+	source->graph = session->graph;
+	source->reach = session->reach;
+	source->dominators = session->dominators;
 }
 
-static struct hawk_error *retained(void *context, struct hawk_site_retained **ret)
+static struct hawk_error *load(void *context, unsigned needs, struct hawk_sql_source *source)
 {
-	return hawk_session_retained(context, NULL, true, ret);
+	struct hawk_session *session = context;
+	struct hawk_error *err;
+
+	if ((needs & HAWK_SQL_DOMINATORS) == HAWK_SQL_DOMINATORS)
+		err = hawk_session_dominators(session, HAWK_EDGES_ALL);
+	else if (needs & HAWK_SQL_REACH)
+		err = hawk_session_reach(session);
+	else
+		err = needs & HAWK_SQL_GRAPH ? hawk_session_graph(session)
+					     : hawk_session_edges(session);
+	enter(session, source);
+	return err;
+}
+
+static struct hawk_error *retained(void *context, struct hawk_sql_source *source,
+				   struct hawk_site_retained **ret)
+{
+	struct hawk_error *err = hawk_session_retained(context, NULL, true, ret);
+
+	enter(context, source);
+	return err;
 }
 
 struct hawk_error *hawk_session_sql(struct hawk_session *session, struct hawk_sql **ret)
@@ -26,16 +42,13 @@ struct hawk_error *hawk_session_sql(struct hawk_session *session, struct hawk_sq
 	struct hawk_sql_source source = {
 		.target = session->target,
 		.symbols = session->symbols,
-		.heap = &session->heap,
-		.graph = &session->graph,
-		.reach = &session->reach,
-		.dominators = &session->dominators,
 		.load = load,
 		.retained = retained,
 		.context = session,
 	};
 	struct hawk_error *err = hawk_session_heap(session);
 
+	source.heap = session->heap;
 	if (!err)
 		err = hawk_session_types(session, &source.types);
 	return err ? err : hawk_sql_open(&source, ret);

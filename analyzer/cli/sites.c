@@ -13,21 +13,21 @@ static struct hawk_error *fold(struct hawk_session *session, struct hawk_selecti
 	struct hawk_block_filter *filter = NULL;
 	struct hawk_error *err = hawk_session_graph(session);
 
-	if (!err && session->heap.knows && hawk_settings_choose_blocks(session->settings))
+	if (!err && session->heap->knows && hawk_settings_choose_blocks(session->settings))
 		err = hawk_session_filter(session, &filter);
 	if (!err)
 		err = hawk_session_choose(session, filter, selection);
 	hawk_block_filter_destroy(filter);
 	if (!err)
 		err = hawk_session_readable(session);
-	return err ? err : hawk_site_graph_make(&session->graph, selection->blocks, ret);
+	return err ? err : hawk_site_graph_make(session->graph, selection->blocks, ret);
 }
 
 static struct hawk_error *draw(struct hawk_session *session, const struct hawk_site_graph *graph,
 			       struct hawk_site_list *list)
 {
 	const struct hawk_dot dot = {
-		.heap = &session->heap,
+		.heap = session->heap,
 		.names = session->report.names,
 		.graph = graph,
 		.chosen = session->report.chosen,
@@ -95,8 +95,9 @@ const struct hawk_verb hawk_verb_sites = {
 		   "which offset in them, its blocks are held, and how many of them. A program's "
 		   "data structures in a few lines, without debug information. With --size, --age "
 		   "or --type only pointers to such blocks count.",
-	.options = {options, hawk_pointer_options, hawk_query_options, hawk_target_options,
-		    hawk_output_options, hawk_color_options, hawk_common_options},
+	.options = options,
+	.shared = HAWK_TAKES_POINTERS | HAWK_TAKES_QUERY | HAWK_TAKES_TARGET | HAWK_TAKES_OUTPUT |
+		  HAWK_TAKES_COLOR,
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file, or --pid",
 	.live = true,

@@ -20,7 +20,7 @@ static uint64_t flags_of(const struct hawk_settings *settings)
 /** Whether there are blocks to write. */
 static bool wants_blocks(const struct hawk_session *session)
 {
-	return session->heap.knows & HAWK_HEAP_BLOCKS && !session->settings->sites_only;
+	return session->heap->knows & HAWK_HEAP_BLOCKS && !session->settings->sites_only;
 }
 
 /** A process stands still until the file is written: where pointers lie is read meanwhile. */
@@ -28,10 +28,10 @@ static struct hawk_error *load(struct hawk_session *session)
 {
 	struct hawk_error *err = hawk_session_sites(session);
 
-	if (!err && wants_blocks(session) && session->heap.refusal)
+	if (!err && wants_blocks(session) && session->heap->refusal)
 		return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
 					 "%s (--sites-only leaves them out)",
-					 session->heap.refusal);
+					 session->heap->refusal);
 	return !err && wants_blocks(session) ? hawk_session_graph(session) : err;
 }
 
@@ -40,12 +40,12 @@ static struct hawk_error *write_types(struct hawk_session *session,
 				      struct hawk_snapshot_writer *writer)
 {
 	struct hawk_block_types *types;
-	struct hawk_error *err = hawk_block_types_create(session->target, session->heap.table,
+	struct hawk_error *err = hawk_block_types_create(session->target, session->heap->table,
 							 session->symbols, &types);
 
 	if (err)
 		return err;
-	err = hawk_block_types_save(types, &session->heap, writer);
+	err = hawk_block_types_save(types, session->heap, writer);
 	hawk_block_types_destroy(types);
 	return err;
 }
@@ -57,19 +57,18 @@ static struct hawk_error *write_parts(struct hawk_session *session,
 	struct hawk_error *err = hawk_target_save(session->target, &session->findings,
 						  session->findings_opened, writer);
 
-	if (!err && session->heap.table)
-		err = hawk_table_save(session->heap.table, writer);
-	if (!err && session->has_graph)
+	if (!err && session->heap->table)
+		err = hawk_table_save(session->heap->table, writer);
+	if (!err && session->graph)
 		err = write_types(session, writer);
 	if (!err)
-		err = hawk_names_ask(&session->heap, session->has_graph ? &session->graph : NULL,
-				     session->symbols);
+		err = hawk_names_ask(session->heap, session->graph, session->symbols);
 	if (!err)
 		err = hawk_symbols_save(session->symbols, writer);
 	if (!err)
-		err = hawk_heap_save(&session->heap, writer);
-	if (!err && session->has_graph)
-		err = hawk_graph_save(&session->graph, writer);
+		err = hawk_heap_save(session->heap, writer);
+	if (!err && session->graph)
+		err = hawk_graph_save(session->graph, writer);
 	return err ? err : hawk_snapshot_finish(writer);
 }
 
@@ -98,8 +97,6 @@ static struct hawk_error *answer(struct hawk_session *session)
 }
 
 static const struct hawk_option options[] = {
-	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
-	 "read a running or stopped process instead of a core"},
 	{"sites-only", '\0', HAWK_OPTION_FLAG, HAWK_AT(sites_only), NULL,
 	 "sums by site, without blocks and pointers: the smallest file"},
 	{"paths", '\0', HAWK_OPTION_CHOICE, HAWK_AT(paths), "full|base",
@@ -115,7 +112,8 @@ const struct hawk_verb hawk_verb_snapshot = {
 		   "roots, threads, modules, mappings. It holds no contents of blocks, no "
 		   "environment and no arguments. Every verb but schema reads it instead of the "
 		   "core, without the program's files.",
-	.options = {options, hawk_target_options, hawk_output_options, hawk_common_options},
+	.options = options,
+	.shared = HAWK_TAKES_PID | HAWK_TAKES_TARGET | HAWK_TAKES_OUTPUT,
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file, or --pid",
 	.live = true,

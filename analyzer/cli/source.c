@@ -36,10 +36,10 @@ static struct hawk_error *make_profile(struct hawk_session *session, struct hawk
 	static const struct hawk_profile_style style;
 	struct hawk_site_list list = {0};
 	struct hawk_error *err =
-		hawk_site_list_create(&session->heap, session->symbols, &everything, &list);
+		hawk_site_list_create(session->heap, session->symbols, &everything, &list);
 
 	if (!err)
-		err = hawk_profile_of_sites(&session->heap, session->symbols, &list, false, &style,
+		err = hawk_profile_of_sites(session->heap, session->symbols, &list, false, &style,
 					    ret);
 	hawk_site_list_deinit(&list);
 	return err;
@@ -98,7 +98,7 @@ static struct hawk_error *print_json(struct listing *listing)
 	struct hawk_json json;
 
 	hawk_report_json_begin(&session->report, &json, session->output, "hawk-core/source", 4);
-	if (session->heap.knows) {
+	if (session->heap->knows) {
 		hawk_json_put_array(&json, "functions");
 		for (size_t i = 0; i < end && !err; i++)
 			err = print_function(listing, &listing->lines.units[i], &json);
@@ -117,8 +117,8 @@ static struct hawk_error *print_text(struct listing *listing)
 	size_t end = hawk_report_limit(&session->report, DEFAULT_TOP, count, session->screen.full);
 	struct hawk_error *err = NULL;
 
-	if (!session->heap.knows) {
-		hawk_report_put_unknown(&session->heap, &session->screen, "Source",
+	if (!session->heap->knows) {
+		hawk_report_put_unknown(session->heap, &session->screen, "Source",
 					"see which lines allocate");
 		return NULL;
 	}
@@ -155,16 +155,8 @@ static struct hawk_error *answer(struct hawk_session *session)
 }
 
 static const struct hawk_option options[] = {
-	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
-	 "look at a running or stopped process instead of a core"},
-	{"source-dir", '\0', HAWK_OPTION_STRINGS, HAWK_AT(source_directories), "DIR",
-	 "look for source files below DIR first, by as much of their path as fits; may be "
-	 "repeated"},
 	{"context", 'C', HAWK_OPTION_NUMBER, HAWK_AT(context), "N",
 	 "show N lines before and behind each line that allocates (3 if not given)"},
-	{"top", 'n', HAWK_OPTION_COUNT, HAWK_AT(top), "N", "show N functions"},
-	{"full", 'f', HAWK_OPTION_FLAG, HAWK_AT(full), NULL, "everything, and nothing shortened"},
-	{"json", 'j', HAWK_OPTION_FLAG, HAWK_AT(json), NULL, "one JSON document"},
 	{0},
 };
 
@@ -176,8 +168,10 @@ const struct hawk_verb hawk_verb_source = {
 		   "regular expression, around the lines that allocate: live bytes of the line "
 		   "itself (flat) and with what it calls (cum), live blocks, and bytes allocated "
 		   "since the start, both with what it calls.",
-	.options = {options, hawk_target_options, hawk_output_options, hawk_color_options,
-		    hawk_common_options},
+	.options = options,
+	.shared = HAWK_TAKES_PID | HAWK_TAKES_TOP | HAWK_TAKES_FULL | HAWK_TAKES_JSON |
+		  HAWK_TAKES_SOURCE_DIRECTORY | HAWK_TAKES_TARGET | HAWK_TAKES_OUTPUT |
+		  HAWK_TAKES_COLOR,
 	.exit_codes = "Exit codes: 0 ok, 1 no function matches, 2 usage, 3 not readable, 4 the "
 		      "answer is incomplete.",
 	.needs = "a core file (or --pid), and a function",

@@ -68,7 +68,8 @@ const struct hawk_verb hawk_verb_sql = {
 	.details = "Runs QUERY over the tables blocks, sites, frames, edges, roots, leaks, "
 		   "retained, threads, mappings and modules; \".schema\" as QUERY lists their "
 		   "columns. Addresses are integers: addr(x) writes one as 0x...",
-	.options = {options, hawk_target_options, hawk_output_options, hawk_common_options},
+	.options = options,
+	.shared = HAWK_TAKES_TARGET | HAWK_TAKES_OUTPUT,
 	.exit_codes =
 		"Exit codes: 0 ok, 2 usage, 3 not readable, 4 the answer is incomplete: parts "
 		"of the core are missing, or the query took too long or too much memory.",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The list of verbs, and the options that several verbs share.
+ * The list of verbs.
  */
 #include <limits.h>
 #include <string.h>
@@ -14,55 +14,6 @@ const char hawk_verb_exit_codes[] =
 const char hawk_verb_address_exit_codes[] =
 	"Exit codes: 0 ok, 1 no live block at the address, 2 usage, 3 not readable, 4 the answer "
 	"is incomplete.";
-
-const struct hawk_option hawk_common_options[] = {
-	{"help", 'h', HAWK_OPTION_FLAG, HAWK_AT(help), NULL, "print this help"},
-	{0},
-};
-
-const struct hawk_option hawk_target_options[] = {
-	{"sysroot", '\0', HAWK_OPTION_STRING, HAWK_AT(sysroot), "DIR",
-	 "look for the program's files below DIR"},
-	{"debug-dir", '\0', HAWK_OPTION_STRING, HAWK_AT(debug_directory), "DIR",
-	 "look for separate debug files in DIR/.build-id, before /usr/lib/debug"},
-	{"exe", '\0', HAWK_OPTION_STRING, HAWK_AT(executable), "FILE",
-	 "the program's executable, if it is not at its old place"},
-	{"table", '\0', HAWK_OPTION_STRING, HAWK_AT(table_file), "FILE",
-	 "the process's table file (table=FILE in HAWK_OPTS), which is not in its core"},
-	{"quiet", 'q', HAWK_OPTION_FLAG, HAWK_AT(quiet), NULL, "no progress on stderr"},
-	{0},
-};
-
-const struct hawk_option hawk_query_options[] = {
-	{"site", '\0', HAWK_OPTION_SITE, HAWK_AT(site), "HEX",
-	 "only blocks of this site, an id or its first digits"},
-	{"size", '\0', HAWK_OPTION_SIZES, HAWK_AT(size), "MIN[-MAX]",
-	 "only blocks of so many requested bytes (10k, 1M-4M, -64)"},
-	{"age", '\0', HAWK_OPTION_AGES, HAWK_AT(age), "MIN[-MAX]",
-	 "only blocks of such an age (30, 10m, 1h-2h)"},
-	{"type", '\0', HAWK_OPTION_STRING, HAWK_AT(type), "REGEX",
-	 "only blocks of a matching type: C++ classes with virtual functions, annotated types"},
-	{"module", '\0', HAWK_OPTION_STRING, HAWK_AT(module), "REGEX",
-	 "only blocks with a matching module in their stack"},
-	{"function", '\0', HAWK_OPTION_STRING, HAWK_AT(function), "REGEX",
-	 "only blocks with a matching function in their stack"},
-	{0},
-};
-
-const struct hawk_option hawk_color_options[] = {
-	{"color", '\0', HAWK_OPTION_CHOICE, HAWK_AT(color), "auto|always|never",
-	 "colour (auto: on a terminal, unless NO_COLOR is set)"},
-	{0},
-};
-
-const struct hawk_option hawk_output_options[] = {
-	{"output", 'o', HAWK_OPTION_STRING, HAWK_AT(output), "FILE",
-	 "write the answer to FILE (mode 0600), which appears once it is complete; - is standard "
-	 "output"},
-	{"force", '\0', HAWK_OPTION_FLAG, HAWK_AT(force), NULL,
-	 "replace FILE if it exists; of a symbolic link, the link"},
-	{0},
-};
 
 const struct hawk_verb *const hawk_verbs[] = {
 	&hawk_verb_run,

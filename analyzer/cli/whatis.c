@@ -30,7 +30,6 @@ static struct hawk_error *answer(struct hawk_session *session)
 	struct hawk_report report = {
 		.target = session->target,
 		.symbols = session->symbols,
-		.heap = &session->heap,
 		.findings = &session->findings,
 		.source = session->source,
 		.depth = (size_t)session->settings->depth,
@@ -49,8 +48,9 @@ static struct hawk_error *answer(struct hawk_session *session)
 		return err;
 	for (size_t i = 0; i < count; i++) {
 		hawk_quantity_parse_hex(session->settings->operands[i], &whatis[i].address);
-		hawk_whatis_find(&session->heap, types, whatis[i].address, &whatis[i]);
+		hawk_whatis_find(session->heap, types, whatis[i].address, &whatis[i]);
 	}
+	report.heap = session->heap;
 	err = hawk_session_release(session, NULL);
 	if (err)
 		return err;
@@ -59,23 +59,14 @@ static struct hawk_error *answer(struct hawk_session *session)
 	return NULL;
 }
 
-static const struct hawk_option options[] = {
-	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
-	 "look at a running or stopped process instead of a core"},
-	{"depth", 'd', HAWK_OPTION_COUNT, HAWK_AT(depth), "N", "show N lines of the stack"},
-	{"full", 'f', HAWK_OPTION_FLAG, HAWK_AT(full), NULL, "nothing shortened"},
-	{"json", 'j', HAWK_OPTION_FLAG, HAWK_AT(json), NULL, "one JSON document"},
-	{0},
-};
-
 const struct hawk_verb hawk_verb_whatis = {
 	.name = "whatis",
 	.arguments = "[options] CORE ADDRESS... | --pid PID ADDRESS...",
 	.summary = "what lies at an address",
 	.details = "Says for each hexadecimal ADDRESS which block, stack, symbol or mapping "
 		   "it lies in.",
-	.options = {options, hawk_target_options, hawk_output_options, hawk_color_options,
-		    hawk_common_options},
+	.shared = HAWK_TAKES_PID | HAWK_TAKES_DEPTH | HAWK_TAKES_FULL | HAWK_TAKES_JSON |
+		  HAWK_TAKES_TARGET | HAWK_TAKES_OUTPUT | HAWK_TAKES_COLOR,
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "a core file (or --pid) and addresses",
 	.live = true,

@@ -121,7 +121,7 @@ enum {
 
 static uint64_t root_rows(const struct hawk_sql *sql)
 {
-	return sql->source.graph->roots.count;
+	return sql->source.graph ? sql->source.graph->roots.count : 0;
 }
 
 static struct hawk_error *seek_roots(struct sql_cursor *cursor,

@@ -158,7 +158,9 @@ const struct sql_table hawk_sql_frames = {
 
 static struct hawk_error *sum_retained(struct hawk_sql *sql)
 {
-	return sql->retained ? NULL : sql->source.retained(sql->source.context, &sql->retained);
+	struct hawk_sql_source *source = &sql->source;
+
+	return sql->retained ? NULL : source->retained(source->context, source, &sql->retained);
 }
 
 enum { EXACT_ALL = 5 /**< the first of the columns that are found site by site */ };

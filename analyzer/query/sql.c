@@ -5,9 +5,9 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "state.h"
+#include "hawk/base/numbers.h"
 
 enum {
 	STEPS_BETWEEN = 1 << 12,      /**< of SQLite's, looks at the clock */
@@ -59,17 +59,9 @@ static void address_text(sqlite3_context *context, int count, sqlite3_value **va
 	sqlite3_result_text(context, text, -1, sqlite3_free);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 bool hawk_sql_is_late(const struct hawk_sql *sql)
 {
-	return sql->deadline_ns && now_ns() >= sql->deadline_ns;
+	return sql->deadline_ns && hawk_now_ns(CLOCK_MONOTONIC) >= sql->deadline_ns;
 }
 
 struct hawk_error *hawk_sql_late_error(const struct hawk_sql *sql)
@@ -206,7 +198,7 @@ static void set_limits(struct hawk_sql *sql, uint64_t timeout_seconds)
 	sqlite3_memory_highwater(true);
 	sql->timeout_seconds = timeout_seconds;
 	sql->deadline_ns = timeout_seconds && timeout_seconds < UINT32_MAX
-				   ? now_ns() + timeout_seconds * NS_PER_S
+				   ? hawk_now_ns(CLOCK_MONOTONIC) + timeout_seconds * NS_PER_S
 				   : 0;
 }
 

@@ -240,7 +240,7 @@ static struct hawk_error *enter_row(struct sql_cursor *cursor)
 
 static struct hawk_error *load(struct sql_cursor *cursor, uint64_t columns)
 {
-	const struct hawk_sql_source *source = &cursor->sql->source;
+	struct hawk_sql_source *source = &cursor->sql->source;
 	const struct sql_table *table = cursor->table;
 	unsigned parts = table->needs;
 	struct hawk_error *err = NULL;
@@ -249,7 +249,7 @@ static struct hawk_error *load(struct sql_cursor *cursor, uint64_t columns)
 		if (columns >> table->column_needs[i].column & 1)
 			parts |= table->column_needs[i].needs;
 	if (parts)
-		err = source->load(source->context, parts);
+		err = source->load(source->context, parts, source);
 	return err || !table->prepare ? err : table->prepare(cursor->sql);
 }
 

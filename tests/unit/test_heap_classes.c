@@ -424,9 +424,11 @@ CLASS_TEST(blocks_have_no_age)
 	}
 }
 
-static struct hawk_error *nothing_to_load(void *context, unsigned needs)
+static struct hawk_error *nothing_to_load(void *context, unsigned needs,
+					  struct hawk_sql_source *source)
 {
 	(void)context;
+	(void)source;
 	(void)needs;
 	return NULL;
 }

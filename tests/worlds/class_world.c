@@ -110,7 +110,6 @@ static void load(struct class_world *world)
 		.heap = &world->heap,
 		.graph = &world->graph,
 		.reach = &world->reach,
-		.dominators = &world->dominators,
 		.symbols = world->symbols,
 		.findings = findings,
 	};

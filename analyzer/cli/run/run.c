@@ -213,7 +213,7 @@ const struct hawk_verb hawk_verb_run = {
 		   "every block of the heap; \"hawk-core analyze\" shows them. Warns on "
 		   "stderr if this system would lose the core or the heap in it, and if the "
 		   "tracer cannot reach the program or its children.",
-	.options = {options, hawk_common_options},
+	.options = options,
 	.stops_at_operand = true,
 	.exit_codes = "Exit code: the program's; 127 if it is not found, 126 if it cannot "
 		      "be run.",

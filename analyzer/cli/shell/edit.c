@@ -47,24 +47,20 @@ static char *next_verb(const char *word, int state)
 /** Likewise, of options of edit.verb, but those that open a target. */
 static char *next_option(const char *word, int state)
 {
-	static size_t table, next;
-	const struct hawk_option *const *tables = edit.verb->options;
+	static size_t next;
+	struct hawk_verb here = *edit.verb;
+	const struct hawk_option *option;
+	char *text;
 
 	if (!state)
-		table = next = 0;
-	while (table < HAWK_OPTION_TABLES && tables[table]) {
-		const struct hawk_option *option = &tables[table][next++];
-		char *text;
-
-		if (!option->name || tables[table] == hawk_target_options) {
-			table++;
-			next = 0;
-		} else if (strcmp(option->name, "pid") != 0 &&
-			   asprintf(&text, "--%s", option->name) >= 0) {
-			if (strncmp(text, word, strlen(word)) == 0)
-				return text;
-			free(text);
-		}
+		next = 0;
+	here.shared &= ~(unsigned)HAWK_TAKES_TARGET;
+	while ((option = hawk_option_at(&here, next++))) {
+		if (!strcmp(option->name, "pid") || asprintf(&text, "--%s", option->name) < 0)
+			continue;
+		if (strncmp(text, word, strlen(word)) == 0)
+			return text;
+		free(text);
 	}
 	return NULL;
 }

@@ -264,7 +264,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 		return err;
 	hawk_session_check(session);
 	hawk_session_print_partial(session);
-	shell.numbers = hawk_shell_numbers_create(&session->heap);
+	shell.numbers = hawk_shell_numbers_create(session->heap);
 	if (!shell.numbers)
 		return &hawk_enomem;
 	hawk_shell_edit_open();
@@ -276,12 +276,6 @@ static struct hawk_error *answer(struct hawk_session *session)
 	return err;
 }
 
-static const struct hawk_option options[] = {
-	{"threads", '\0', HAWK_OPTION_COUNT, HAWK_AT(threads), "N",
-	 "work with N threads; as many as there are processors if not given"},
-	{0},
-};
-
 const struct hawk_verb hawk_verb_shell = {
 	.name = "shell",
 	.arguments = "[options] CORE",
@@ -291,7 +285,7 @@ const struct hawk_verb hawk_verb_shell = {
 		"go to a pager, a pipe (leaks | head) or a file (> FILE); $1, $2 ... are the "
 		"addresses of the last answer, %1, %2 ... its sites; Tab completes verbs, "
 		"options and files. Commands can also come from a file or a pipe.",
-	.options = {options, hawk_target_options, hawk_common_options},
+	.shared = HAWK_TAKES_THREADS | HAWK_TAKES_TARGET,
 	.exit_codes = "Exit code: that of the last command.",
 	.needs = "one core file",
 	.answer = answer,

@@ -26,15 +26,17 @@ struct hawk_sql_source {
 	struct hawk_target *target;
 	struct hawk_symbols *symbols;
 	const struct hawk_heap *heap;
-	/* Filled when a table needs them. */
+	/* NULL before load(): */
 	const struct hawk_graph *graph;
 	const struct hawk_reach *reach;           /**< by all pointers */
 	const struct hawk_dominators *dominators; /**< likewise */
 	struct hawk_block_types *types;
-	/** Makes what `needs` (enum hawk_sql_need) lists. */
-	struct hawk_error *(*load)(void *context, unsigned needs);
-	/** Computes what sites retain, both ways; caller frees. Keeps existing dominators. */
-	struct hawk_error *(*retained)(void *context, struct hawk_site_retained **ret);
+	/** Makes what `needs` (enum hawk_sql_need) lists, and enters it into `source`. */
+	struct hawk_error *(*load)(void *context, unsigned needs, struct hawk_sql_source *source);
+	/** Computes what sites retain, both ways; caller frees. Enters new dominators into
+	 * `source`: those of before are gone. */
+	struct hawk_error *(*retained)(void *context, struct hawk_sql_source *source,
+				       struct hawk_site_retained **ret);
 	void *context;
 };
 

@@ -24,9 +24,8 @@
 struct hawk_pointer_report {
 	const char *source; /**< the core's path; NULL for a process */
 	const struct hawk_heap *heap;
-	const struct hawk_graph *graph;           /**< NULL = not needed, like these: */
-	const struct hawk_reach *reach;           /**< by all pointers */
-	const struct hawk_dominators *dominators; /**< by all pointers */
+	const struct hawk_graph *graph; /**< NULL = not needed, like these: */
+	const struct hawk_reach *reach; /**< by all pointers */
 	struct hawk_symbols *symbols;
 	struct hawk_block_types *types;
 	struct hawk_site_names *names;

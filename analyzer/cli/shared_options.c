@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The options that several verbs have, each once.
+ */
+#include <assert.h>
+
+#include "cli.h"
+
+/** In the order of help texts; each is bit 1u << its index in hawk_verb.shared. */
+static const struct hawk_option shared[] = {
+	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
+	 "look at a running or stopped process instead of a core"},
+	{"top", 'n', HAWK_OPTION_COUNT, HAWK_AT(top), "N", "show N entries of each list"},
+	{"depth", 'd', HAWK_OPTION_COUNT, HAWK_AT(depth), "N",
+	 "show N lines of each stack, N levels of a tree"},
+	{"full", 'f', HAWK_OPTION_FLAG, HAWK_AT(full), NULL, "everything, and nothing shortened"},
+	{"threads", '\0', HAWK_OPTION_COUNT, HAWK_AT(threads), "N",
+	 "work with N threads; as many as there are processors if not given"},
+	{"json", 'j', HAWK_OPTION_FLAG, HAWK_AT(json), NULL, "one JSON document"},
+	{"folded", '\0', HAWK_OPTION_FLAG, HAWK_AT(folded), NULL,
+	 "the tree as folded stacks for flame graphs: \"root;site;site bytes\""},
+	{"source-dir", '\0', HAWK_OPTION_STRINGS, HAWK_AT(source_directories), "DIR",
+	 "look for source files below DIR first, by as much of their path as fits; may be "
+	 "repeated"},
+	{"what", 'w', HAWK_OPTION_CHOICE, HAWK_AT(what), "live|total|lost|retained|paths",
+	 "live blocks; all that was allocated since the start; what leaked; live blocks below what "
+	 "retains them; or below the shortest path to them"},
+	{"plumbing", '\0', HAWK_OPTION_FLAG, HAWK_AT(plumbing), NULL,
+	 "keep the frames of allocators and standard libraries at the end of stacks"},
+	{"focus", '\0', HAWK_OPTION_STRING, HAWK_AT(focus), "REGEX",
+	 "only sites with a function, file, module, scope or type that matches"},
+	{"ignore", '\0', HAWK_OPTION_STRING, HAWK_AT(ignore), "REGEX",
+	 "no sites with a function, file, module, scope or type that matches"},
+	{"min-bytes", '\0', HAWK_OPTION_BYTES, HAWK_AT(min_bytes), "SIZE",
+	 "only sites with at least SIZE live bytes (10k, 1M, 2GiB)"},
+	{"site", '\0', HAWK_OPTION_SITE, HAWK_AT(site), "HEX",
+	 "only blocks of this site, an id or its first digits"},
+	{"size", '\0', HAWK_OPTION_SIZES, HAWK_AT(size), "MIN[-MAX]",
+	 "only blocks of so many requested bytes (10k, 1M-4M, -64)"},
+	{"age", '\0', HAWK_OPTION_AGES, HAWK_AT(age), "MIN[-MAX]",
+	 "only blocks of such an age (30, 10m, 1h-2h)"},
+	{"type", '\0', HAWK_OPTION_STRING, HAWK_AT(type), "REGEX",
+	 "only blocks of a matching type: C++ classes with virtual functions, annotated types"},
+	{"module", '\0', HAWK_OPTION_STRING, HAWK_AT(module), "REGEX",
+	 "only blocks with a matching module in their stack"},
+	{"function", '\0', HAWK_OPTION_STRING, HAWK_AT(function), "REGEX",
+	 "only blocks with a matching function in their stack"},
+	{"sysroot", '\0', HAWK_OPTION_STRING, HAWK_AT(sysroot), "DIR",
+	 "look for the program's files below DIR"},
+	{"debug-dir", '\0', HAWK_OPTION_STRING, HAWK_AT(debug_directory), "DIR",
+	 "look for separate debug files in DIR/.build-id, before /usr/lib/debug"},
+	{"exe", '\0', HAWK_OPTION_STRING, HAWK_AT(executable), "FILE",
+	 "the program's executable, if it is not at its old place"},
+	{"table", '\0', HAWK_OPTION_STRING, HAWK_AT(table_file), "FILE",
+	 "the process's table file (table=FILE in HAWK_OPTS), which is not in its core"},
+	{"quiet", 'q', HAWK_OPTION_FLAG, HAWK_AT(quiet), NULL, "no progress on stderr"},
+	{"output", 'o', HAWK_OPTION_STRING, HAWK_AT(output), "FILE",
+	 "write the answer to FILE (mode 0600), which appears once it is complete; - is standard "
+	 "output"},
+	{"force", '\0', HAWK_OPTION_FLAG, HAWK_AT(force), NULL,
+	 "replace FILE if it exists; of a symbolic link, the link"},
+	{"color", '\0', HAWK_OPTION_CHOICE, HAWK_AT(color), "auto|always|never",
+	 "colour (auto: on a terminal, unless NO_COLOR is set)"},
+};
+
+static const struct hawk_option help = {"help",        'h',  HAWK_OPTION_FLAG,
+					HAWK_AT(help), NULL, "print this help"};
+
+const struct hawk_option *hawk_option_at(const struct hawk_verb *verb, size_t index)
+{
+	enum { COUNT = sizeof(shared) / sizeof(shared[0]) };
+	size_t own = 0, bit = 0;
+
+	static_assert(HAWK_TAKES_COLOR == 1u << (COUNT - 1), "a bit for each shared option");
+	while (verb->options && verb->options[own].name)
+		if (own++ == index)
+			return &verb->options[index];
+	for (index -= own; bit < COUNT; bit++)
+		if (verb->shared >> bit & 1 && !index--)
+			return &shared[bit];
+	return index ? NULL : &help;
+}
