@@ -35,6 +35,10 @@ static bool passes(const struct hawk_heap *heap, struct hawk_near *near,
 		return false;
 	if (!selector->births_matter && !selector->type)
 		return true;
+	/* Where some blocks have ages, those without one are of no age. */
+	if (selector->births_matter && heap->knows & HAWK_HEAP_AGES &&
+	    !(hawk_heap_knows_of(heap, heap->index.traces[number]) & HAWK_HEAP_AGES))
+		return false;
 	hawk_heap_next_block(heap, near, number, &block);
 	return hawk_selector_passes(selector, near, &block);
 }

@@ -78,7 +78,7 @@ static struct hawk_error *get_known(const struct hawk_sql *sql, uint32_t number,
 		*ret = sql_text(hawk_block_type(sql->source.types, &block));
 	} else if (column == BLOCK_KIND) {
 		*ret = sql_text(known && block.kind ? hawk_report_kind_name(block.kind) : NULL);
-	} else if (known && sql->source.heap->knows & HAWK_HEAP_AGES) {
+	} else if (known && hawk_heap_knows_of(sql->source.heap, block.trace) & HAWK_HEAP_AGES) {
 		ret->kind = SQL_REAL;
 		ret->real = hawk_heap_age_seconds(sql->source.heap, hawk_birth_decode(block.birth));
 	}

@@ -70,10 +70,11 @@ static struct hawk_error *get_site(struct sql_cursor *cursor, uint64_t row, int 
 	const struct hawk_site *site = &heap->sites[row];
 	const struct hawk_stack *stack = &((struct stack_state *)cursor->state)->stack;
 	const struct hawk_stack_line *line = &no_line;
+	unsigned knows = hawk_heap_knows_of(heap, site->trace);
 	/* If not, the estimates of the others stand for it: sums count it once. */
 	bool counted = site->id != HAWK_SITE_NOT_SAMPLED || !heap->sample_mean;
-	bool live = counted && site->inuse_objects && heap->knows & HAWK_HEAP_AGES;
-	bool totals = counted && heap->knows & HAWK_HEAP_COUNTERS;
+	bool live = counted && site->inuse_objects && knows & HAWK_HEAP_AGES;
+	bool totals = counted && knows & HAWK_HEAP_COUNTERS;
 	struct hawk_error *err = NULL;
 
 	if (column == SITE_SCOPES)

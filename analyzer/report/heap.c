@@ -126,7 +126,7 @@ static void put_memory(const struct hawk_heap *heap, const struct hawk_screen *s
 	const struct hawk_accounting *memory = &heap->accounting;
 	uint64_t whole = memory->writable_bytes;
 
-	if (heap->knows & HAWK_HEAP_EXACT)
+	if (hawk_heap_all_know(heap, HAWK_HEAP_EXACT))
 		put_row(screen, "requested", memory->requested_bytes, whole,
 			"by the program, live");
 	else

@@ -56,7 +56,7 @@ static void put_total_row(const struct hawk_report *report, const struct hawk_sc
 static const char *oldest_text(const struct hawk_report *report, const struct hawk_site *site,
 			       struct hawk_quantity *text)
 {
-	if (!(report->heap->knows & HAWK_HEAP_AGES))
+	if (!(hawk_heap_knows_of(report->heap, site->trace) & HAWK_HEAP_AGES))
 		return "-";
 	if (!site->inuse_objects)
 		return site->sample.estimated ? "none sampled" : "all freed";

@@ -46,7 +46,8 @@ static void put_block(const struct hawk_report *report, const struct hawk_whatis
 	const struct hawk_block *block = &whatis->block;
 	const struct hawk_site *site = hawk_heap_site(report->heap, block->trace);
 	double age = hawk_heap_age_seconds(report->heap, hawk_birth_decode(block->birth));
-	bool stacks = report->heap->knows & HAWK_HEAP_STACKS;
+	unsigned knows = hawk_heap_knows_of(report->heap, block->trace);
+	bool stacks = knows & HAWK_HEAP_STACKS;
 	CLEANUP(text) struct hawk_text text = {0};
 	struct hawk_stack stack = {0};
 
@@ -64,7 +65,7 @@ static void put_block(const struct hawk_report *report, const struct hawk_whatis
 				 hawk_quantity_count(block->size).text);
 		if (block->kind)
 			hawk_text_printf(&text, ", from %s", hawk_report_kind_name(block->kind));
-		if (report->heap->knows & HAWK_HEAP_AGES)
+		if (knows & HAWK_HEAP_AGES)
 			hawk_text_printf(&text, ", %s old", hawk_quantity_seconds(age).text);
 	}
 	hawk_screen_paragraph(screen, hawk_text_string(&text), 2, 4);
@@ -186,7 +187,8 @@ static void put_json_block(const struct hawk_report *report, const struct hawk_w
 		hawk_json_put_integer(json, "size", block->size);
 		hawk_json_put_string(json, "kind", hawk_report_kind_name(block->kind));
 		hawk_json_put_seconds_if(
-			json, "age_seconds", heap->knows & HAWK_HEAP_AGES,
+			json, "age_seconds",
+			hawk_heap_knows_of(heap, block->trace) & HAWK_HEAP_AGES,
 			hawk_heap_age_seconds(heap, hawk_birth_decode(block->birth)));
 	}
 	site = hawk_heap_site(heap, block->trace);

@@ -412,3 +412,48 @@ TEST_WITH(struct world *world, world_set_up, world_tear_down,
 	assert_int_equal(lists.heap.damages.items[0].neighbour, SYNTHETIC_HEAP);
 	unload_lists(&lists);
 }
+
+/* Allocated before the tracer came up, or by an allocator that it does not see: blocks without a
+ * stack, an age, and an exact size, beside others that have them. */
+TEST_WITH(struct world *world, world_set_up, world_tear_down, traced_blocks_lie_beside_others)
+{
+	struct lists lists = {0};
+	struct hawk_text text = {0};
+	const struct hawk_heap *heap = &lists.heap;
+	const struct hawk_heap_source *sources[] = {&hawk_heap_sealed, &lists.sources[0]};
+	struct hawk_block block;
+	uint64_t pc = 0x401001, at = SYNTHETIC_HEAP + 64;
+
+	world->heap = synthetic_heap_create(MEMORY_BYTES);
+	synthetic_heap_add_module(world->heap, "/usr/bin/app", 0x400000, 0x500000, 0x400000);
+	synthetic_heap_add_trace(world->heap, &pc, 1, 0, 0);
+	for (uint64_t i = 0; i < 2; i++)
+		synthetic_heap_add_block(
+			world->heap,
+			(struct synthetic_block){
+				.start = at + 128 * i, .size = 40, .trace = 1, .birth = 1});
+	/* A chunk around the first one, and what nobody traced. */
+	hawk_text_printf(&text, "0x%" PRIx64 " 64 1\n0x%" PRIx64 " 100 1\n", at - 16,
+			 GRAPH_GLOBALS);
+	lists.paths[0] = write_list(&text);
+	lists.files[0] = (struct list_file){.path = lists.paths[0], .names = {[1] = "Other"}};
+	lists.sources[0] = list_source(&lists.files[0]);
+	world_open_core(world, synthetic_heap_core(world->heap));
+	free(text.bytes);
+	check(hawk_heap_load_from(sources, 2, world->target, &world->findings, &lists.heap));
+	assert_int_equal(heap->sums.blocks, 3);
+	assert_int_equal(heap->sums.bytes, 40 + 40 + 100);
+	assert_int_equal(heap->origin_count, 2);
+	for (uint32_t i = 0; i < 3; i++) {
+		bool traced = hawk_block_start(&heap->index, i) != GRAPH_GLOBALS;
+		uint32_t trace = heap->index.traces[i];
+
+		hawk_heap_block(heap, i, &block);
+		assert_int_equal(block.birth, traced);
+		assert_true(!hawk_heap_class(heap, trace) == traced);
+		assert_int_equal(!(hawk_heap_knows_of(heap, trace) & HAWK_HEAP_AGES), !traced);
+		assert_int_equal(hawk_heap_site(heap, trace)->inuse_bytes, traced ? 80 : 100);
+	}
+	assert_false(hawk_heap_all_know(heap, HAWK_HEAP_EXACT));
+	unload_lists(&lists);
+}

@@ -158,8 +158,9 @@ static void put_site(const struct hawk_report *report, const struct hawk_site *s
 {
 	const struct hawk_heap *heap = report->heap;
 	uint64_t objects = site->alloc_objects;
-	bool aged = site->inuse_objects && heap->knows & HAWK_HEAP_AGES;
-	bool counted = heap->knows & HAWK_HEAP_COUNTERS;
+	unsigned knows = hawk_heap_knows_of(heap, site->trace);
+	bool aged = site->inuse_objects && knows & HAWK_HEAP_AGES;
+	bool counted = knows & HAWK_HEAP_COUNTERS;
 
 	hawk_stack_of_blocks(report->symbols, heap, site->trace, stack);
 	hawk_json_object(json);

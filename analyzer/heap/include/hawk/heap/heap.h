@@ -131,6 +131,16 @@ static inline unsigned hawk_heap_knows_of(const struct hawk_heap *heap, uint32_t
 	return heap->origins[0].knows; /* a trace that is lost */
 }
 
+/** Returns true if all blocks can say `what` (enum hawk_heap_knows). */
+static inline bool hawk_heap_all_know(const struct hawk_heap *heap, unsigned what)
+{
+	bool all = heap->knows & what;
+
+	for (unsigned i = 0; i < heap->origin_count; i++)
+		all &= (heap->origins[i].knows & what) != 0;
+	return all;
+}
+
 /** Returns the class of blocks with this number, or NULL: they have a trace. */
 static inline const struct hawk_class *hawk_heap_class(const struct hawk_heap *heap, uint32_t trace)
 {
