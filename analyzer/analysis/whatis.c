@@ -34,7 +34,6 @@ void hawk_whatis_find(const struct hawk_heap *heap, const struct hawk_block_type
 		      uint64_t address, struct hawk_whatis *ret)
 {
 	struct hawk_near near = {.target = heap->target};
-	const struct hawk_heap_span *span;
 
 	*ret = (struct hawk_whatis){
 		.address = address,
@@ -43,8 +42,9 @@ void hawk_whatis_find(const struct hawk_heap *heap, const struct hawk_block_type
 	};
 	if (!ret->mapping)
 		return;
-	span = hawk_heap_spans_at(&heap->spans, address);
-	ret->tracer = span && span->kind == HAWK_SPAN_METADATA;
+	ret->span = hawk_heap_spans_at(&heap->spans, address);
+	ret->tracer = ret->span && ret->span->kind == HAWK_SPAN_METADATA &&
+		      heap->origins[ret->span->source].knows & HAWK_HEAP_STACKS;
 	if (heap->knows && !ret->tracer)
 		ret->state = hawk_heap_at(heap, address, &ret->block);
 	if (ret->state == HAWK_BLOCK_LIVE || ret->state == HAWK_BLOCK_HEADER)

@@ -122,7 +122,7 @@ void hawk_heap_distrust(struct hawk_heap *heap)
 		struct hawk_heap_span *span = &heap->spans.items[i];
 
 		if (span->kind == HAWK_SPAN_HEAP &&
-		    heap->found[span->source].knows & HAWK_HEAP_HEADERS)
+		    heap->origins[span->source].knows & HAWK_HEAP_HEADERS)
 			span->kind = HAWK_SPAN_UNSOUND;
 	}
 }

@@ -481,7 +481,8 @@ static struct hawk_error *add_found(struct hawk_findings *findings, struct hawk_
 	heap->knows |= found->knows;
 	heap->undumped_known |= found->undumped_known;
 	for (size_t i = 0; i < found->spans.count && !err; i++) {
-		found->spans.items[i].source = (uint8_t)(heap->found_count - 1);
+		if (!found->origin_count)
+			found->spans.items[i].source = (uint8_t)(heap->found_count - 1);
 		err = hawk_heap_spans_add(&heap->spans, found->spans.items[i]);
 	}
 	hawk_heap_spans_deinit(&found->spans);

@@ -125,6 +125,27 @@ static void put_module(const struct hawk_whatis *whatis, const struct hawk_scree
 	}
 }
 
+/** What kinds of spans are called, in JSON and in text. */
+static const char *const span_names[HAWK_SPAN_KINDS][2] = {
+	[HAWK_SPAN_HEAP] = {"heap", "memory of a heap, in no live block"},
+	[HAWK_SPAN_METADATA] = {"metadata", "an allocator's own memory"},
+	[HAWK_SPAN_FREE] = {"free", "free memory of a heap"},
+	[HAWK_SPAN_CACHED] = {"cached", "free memory of a heap, in a thread's cache"},
+	[HAWK_SPAN_UNTOUCHED] = {"untouched", "memory of a heap that was never used"},
+	[HAWK_SPAN_UNSOUND] = {"unsound", "memory of a heap whose live blocks are not all known"},
+	[HAWK_SPAN_STACK] = {"stack", "the stack of a thread"},
+	[HAWK_SPAN_GUARD] = {"guard", "next to the stack of a thread"},
+	[HAWK_SPAN_UNDUMPED] = {"undumped", "kept out of cores by the program (MADV_DONTDUMP)"},
+};
+
+static void put_span(const struct hawk_whatis *whatis, const struct hawk_screen *screen)
+{
+	if (whatis->tracer)
+		hawk_output_puts(screen->output, "  the tracer's own memory\n");
+	else if (whatis->span && whatis->state == HAWK_BLOCK_NONE)
+		hawk_output_printf(screen->output, "  %s\n", span_names[whatis->span->kind][1]);
+}
+
 static void put_mapping(const struct hawk_whatis *whatis, const struct hawk_screen *screen)
 {
 	const struct hawk_mapping *mapping = whatis->mapping;
@@ -157,8 +178,7 @@ void hawk_report_whatis_text(const struct hawk_report *report, const struct hawk
 	}
 	if (whatis->state != HAWK_BLOCK_NONE)
 		put_block(report, whatis, screen);
-	if (whatis->tracer)
-		hawk_output_puts(screen->output, "  the tracer's own memory\n");
+	put_span(whatis, screen);
 	if (whatis->thread)
 		put_thread(whatis, screen);
 	if (whatis->module)
@@ -267,6 +287,8 @@ void hawk_report_whatis_json(const struct hawk_report *report, const struct hawk
 		put_json_module(&whatis[i], &json);
 		put_json_mapping(whatis[i].mapping, &json);
 		hawk_json_put_boolean(&json, "tracer", whatis[i].tracer);
+		hawk_json_put_string(&json, "memory",
+				     whatis[i].span ? span_names[whatis[i].span->kind][0] : NULL);
 		hawk_json_object_end(&json);
 	}
 	hawk_json_array_end(&json);

@@ -402,6 +402,22 @@ CLASS_TEST(whatis_names_the_class)
 	look_at(world, SYNTHETIC_HEAP + NAMELESS_AT, "    (class unknown)\n");
 }
 
+CLASS_TEST(whatis_says_what_memory_between_blocks_is)
+{
+	struct hawk_report report = report_of(world);
+	struct hawk_whatis whatis;
+
+	hawk_whatis_find(&world->heap, world->report.types, SYNTHETIC_HEAP + MEMORY_BYTES - 8,
+			 &whatis);
+	class_world_begin(world, false);
+	hawk_report_whatis_text(&report, &whatis, &world->screen);
+	class_world_end(world);
+	class_world_expect(world, "  memory of a heap, in no live block\n");
+	hawk_report_whatis_json(&report, &whatis, 1, class_world_begin(world, false));
+	class_world_end(world);
+	class_world_expect(world, "\"memory\":\"heap\"");
+}
+
 CLASS_TEST(blocks_have_no_age)
 {
 	for (int json = 0; json < 2; json++) {

@@ -26,7 +26,8 @@ struct hawk_whatis {
 	struct hawk_stack_line frame_line;
 	const char *symbol; /**< NULL = unknown */
 	uint64_t symbol_offset;
-	bool tracer; /**< one of the tracer's own mappings */
+	const struct hawk_heap_span *span; /**< what sources say of the memory; NULL = nothing */
+	bool tracer;                       /**< one of the tracer's own mappings */
 };
 
 /** Reads memory: call it before a live target is released. */

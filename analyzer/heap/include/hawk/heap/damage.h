@@ -31,7 +31,7 @@ struct hawk_damage {
 	uint64_t expected;  /**< what should be at `address`; 0 = not known */
 	uint64_t found;     /**< what is there */
 	uint8_t kind;       /**< enum hawk_damage_kind */
-	uint8_t source;     /**< index into struct hawk_heap's `found` */
+	uint8_t source;     /**< index into struct hawk_heap's `origins` */
 };
 
 enum { HAWK_DAMAGES_MAX = 1024 };

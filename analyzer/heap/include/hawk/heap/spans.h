@@ -28,7 +28,7 @@ struct hawk_heap_span {
 	uint64_t start;
 	uint64_t end;
 	uint8_t kind;   /**< enum hawk_span_kind */
-	uint8_t source; /**< index into struct hawk_heap's `found` */
+	uint8_t source; /**< index into struct hawk_heap's `origins` */
 	uint16_t owner; /**< arena or thread, by the source's numbers */
 };
 
