@@ -69,9 +69,9 @@ static_assert(sizeof(struct hawk_seal_key) == 16, "part of the table header");
 
 /**
  * @param kind        one of enum hawk_block_kind
- * @param offset_log2 log2 of the distance in bytes from the allocator's pointer to the user's
- * pointer, at least 4. 4 for ordinary blocks; for aligned ones it is log2 of the alignment. Values
- * of 4 + 15 and more are stored as HAWK_OFFSET_LARGE.
+ * @param offset_log2 log2 of the bytes from the allocator's pointer to the user's: 4 for ordinary
+ *                    blocks, the alignment's log2 for aligned ones. Values of 4 + 15 and more are
+ *                    stored as HAWK_OFFSET_LARGE.
  * @param birth       coarse age code, see hawk_birth_encode()
  * @param size        requested bytes, at most HAWK_SIZE_MAX
  */
@@ -160,9 +160,15 @@ static inline int hawk_header_is_dead(const struct hawk_seal_key *key, uint64_t 
 
 /**
  * Birth: units of HAWK_BIRTH_UNIT_NS since the tracer started, as a tiny float: 5-bit exponent,
- * 3-bit mantissa. 0..7          -> exponent 0, exact 8..15         -> exponent 1, exact (8+m) << n
- * -> exponent n+1, mantissa m: within 12.5 % Example: 100 s = 1600 units = 12.5 << 7 -> m 4, n 7 ->
- * code 8*8+4 = 68, read back as 12 << 7 = 1536 units = 96 s.
+ * 3-bit mantissa.
+ *
+ *     units           exponent   mantissa
+ *     0 .. 7          0          units       exact
+ *     8 .. 15         1          units - 8   exact
+ *     (8 + m) << n    n + 1      m           rounded down, within 12.5 %
+ *
+ * Example: 100 s = 1600 units = 12.5 << 7, so m is 4 and n is 7: code (7 + 1) * 8 + 4 = 68, read
+ * back as 12 << 7 = 1536 units = 96 s.
  */
 #define HAWK_BIRTH_UNIT_NS UINT64_C(62500000)
 

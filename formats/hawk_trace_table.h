@@ -4,14 +4,13 @@
  * The trace table: what the tracer leaves in the process's memory for the analyzer to find in the
  * core.
  *
- *      low addresses                                                                    high
- * addresses
- *     +--------------+-------------+-----------+--------------+--------------+   ...
- * +---------------+ | table header | trace       | program   | module       | thread slots | | twin
- * of the   | | (page)       | records     | counters  | records      |              |         |
- * table header  |
- *     +--------------+-------------+-----------+--------------+--------------+ +---------------+ |
- * directories: address of segment 0, 1, 2 ... of each array; segment k holds (first << k) elements
+ *      low addresses                                                        high addresses
+ *     +-----------+ +---------+ +---------+ +---------+ +---------+     +-------------+
+ *     | header    | | module  | | trace   | | words   | | thread  | ... | twin of the |
+ *     | (2 pages) | | records | | records | |         | | slots   |     | header      |
+ *     +-----------+ +---------+ +---------+ +---------+ +---------+     +-------------+
+ *       directories: address of segment 0, 1, 2 ... of each array;
+ *       segment k holds (first << k) elements
  *
  * Every array is a list of segments that double, so that an index is found with one bit scan and no
  * segment ever moves. Of the last one only a front may be mapped, with all records that were handed

@@ -26,6 +26,8 @@ protobuf-c-compiler command:protoc-c
 # Without these most of the tests cannot run.
 hawk_packages_test='
 binutils command:readelf
+clang-format command:clang-format
+git command:git
 python3 command:python3
 gdb command:gdb
 clang command:clang
@@ -53,7 +55,6 @@ default-jre-headless command:java
 hawk_packages_real='
 scdoc command:scdoc
 perl command:perl
-git command:git
 sqlite3 command:sqlite3
 graphviz command:dot
 chromium command:chromium

@@ -6,7 +6,7 @@
  * column is one 32-bit number per block and a few more; the last one is given back. Internal to
  * graph/.
  *
- *     column     search                link (Lengauer-Tarjan)     result
+ *     column   search                link (Lengauer-Tarjan)    result
  *     0        of blocks (with 1)    best, bucket heads         sizes
  *     1        of blocks             dominators, bucket links   dominators
  *     2        blocks                blocks                     blocks

@@ -4,8 +4,8 @@
  * A thread's descriptor lies at the end of its memory and says where that is, and how large it and
  * its guard are. These words follow each other in all versions; their place is searched for.
  *
- *     block: | guard | stack ... | static TLS | descriptor: self .. self .. ring, tid .. block,
- *     size, guard |
+ *     block:       | guard | stack ... | static TLS | descriptor |
+ *     descriptor:  self .. self .. ring, tid .. block, size, guard
  *
  * The kernel clears the thread id when the thread ends, and who joins it makes it -1.
  */

@@ -5,10 +5,8 @@
  * headers, and the note that says what it is. Internal to redact/.
  *
  *     original:  | ELF header | program headers | notes | memory ... |
- *     redacted:  | ELF header | program headers, one more | our note | 0 ... 0 | notes | memory ...
- * |
- *                |<------------------- shift ----------------------->|<---- the original's size
- * --->|
+ *     redacted:  | ELF header | program headers + 1 | our note | 0 ... 0 | notes | memory ... |
+ *                |<-------------------- shift ------------------->|<- the original's size ->|
  *
  * Where the list of program headers is cut off nothing can be added to it: there is no block in
  * front and no note, and headers stay in place.
