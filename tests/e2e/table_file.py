@@ -173,7 +173,7 @@ def check_limits():
     done = hawk.run([program, "fork"], env=hawk.tracer_environment(options=options("short")),
                     preexec_fn=few_bytes)
     hawk.expect_equal(done.returncode, -signal.SIGKILL, "RLIMIT_FSIZE")
-    hawk.expect("no file may be that long" in done.stderr, done.stderr)
+    hawk.expect("the file size limit is too low" in done.stderr, done.stderr)
     hawk.expect(not os.path.exists(os.path.join(folder, "short")), "a file of no use")
     hawk.run([program, "fork"], env=hawk.tracer_environment(options="table=/proc/no"))
     unshare = shutil.which("unshare")

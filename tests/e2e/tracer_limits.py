@@ -102,7 +102,7 @@ def check_little_memory():
             with_tracer, without = (
                 hawk.run([python, "-S", "-c", PYTHON], env=environment, timeout=60, preexec_fn=space_of(limit, mib))
                 for environment in (hawk.tracer_environment(options="stats=1"), hawk.plain_environment()))
-            stood_aside = "stood aside: ulimit -v or -d is below 32 MiB" in with_tracer.stderr
+            stood_aside = "not tracing: ulimit -v or -d is below 32 MiB" in with_tracer.stderr
             asides += stood_aside
             hawk.expect_equal((with_tracer.returncode, with_tracer.stdout), (without.returncode, without.stdout),
                               f"CPython in {mib} MiB")

@@ -2,7 +2,7 @@
 /**
  * @file
  * stats=1: the tracer's own counters, printed to stderr when the process exits. Sums over all slots
- * while other threads may still run: approximate by what they do meanwhile.
+ * while other threads may still run, so the numbers are approximate.
  */
 #include "table/arena.h"
 #include "init.h"
@@ -12,11 +12,11 @@
 #include "table/threads.h"
 
 struct sums {
-	uint64_t allocations; /**< with a sealed header */
+	uint64_t allocations; /**< blocks given a sealed header */
 	uint64_t frees;
 	uint64_t changed;   /**< stacks that differed from the thread's last one */
-	uint64_t looked_up; /**< of these: not in the thread's memo, looked up in the table */
-	uint64_t dropped;   /**< without a stack, or a header, for lack of room */
+	uint64_t looked_up; /**< of these: not in the cache, looked up in the table */
+	uint64_t dropped;   /**< no stack or no header, for lack of room */
 };
 
 static void add_slot(struct sums *sums, const struct hawk_slot *slot)
@@ -40,7 +40,7 @@ static uint64_t allocations_of(const struct hawk_trace_record *record)
 	const unsigned unused = 64 - HAWK_COUNTER_OBJECTS_BITS;
 	uint64_t objects = hawk_counter_objects(record->alloc_objects, record->alloc_bytes);
 
-	/* May be less than nothing, see hawk_counter_objects(). */
+	/* May be negative, see hawk_counter_objects(). */
 	return (uint64_t)((int64_t)(objects << unused) >> unused);
 }
 
@@ -76,8 +76,8 @@ __attribute__((destructor)) static void print_at_exit(void)
 	struct sums sums;
 
 	if (hawk_options.stats && hawk_init_lacks_memory)
-		hawk_say("libhawk_tracer: stood aside: ulimit -v or -d is below 32 MiB; "
-			 "max_table=8M traces all the same\n");
+		hawk_say("libhawk_tracer: not tracing: ulimit -v or -d is below 32 MiB; "
+			 "use max_table=8M to trace anyway\n");
 	if (!hawk_options.stats || hawk_phase != HAWK_PHASE_TRACING)
 		return;
 	sums = add_up();

@@ -66,8 +66,8 @@ static void make_key(struct hawk_seal_key *key)
 
 	if (hawk_syscall3(SYS_getrandom, (long)key, sizeof(*key), grnd_nonblock) == sizeof(*key))
 		return;
-	/* No entropy yet, or the call is filtered: the kernel's 16 random bytes, mixed with where
-	 * we happen to be. */
+	/* No entropy yet, or the call is filtered: use the kernel's 16 random bytes, mixed with our
+	 * load address. */
 	key->k[0] = (random ? random[0] : 0) * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)key;
 	key->k[1] = (random ? random[1] : 0) * UINT64_C(0xc2b2ae3d27d4eb4f) ^ (uint64_t)&key;
 }
@@ -102,7 +102,7 @@ static void fill_header(struct hawk_table_header *header, struct hawk_table_head
 	header->check = hawk_table_check(header);
 }
 
-/** For whoever finds the file under a name that it wants itself. */
+/** Names the owner, for a process that finds the file under the name it wants for its own. */
 static void name_owner(struct hawk_table_header *header)
 {
 	struct hawk_file_owner self;
@@ -142,8 +142,7 @@ bool hawk_arena_init(uint64_t compatible_flags, const char *options)
 	if (twin)
 		hawk_arena_publish(twin, HAWK_TABLE_HEADER_BYTES, HAWK_EXTENT_TWIN, 0);
 
-	/* In this order, because a fixed-address executable leaves room for little else before it.
-	 */
+	/* In this order: a fixed-address executable leaves little room before it. */
 	if (!hawk_arena_element(HAWK_ARRAY_MODULES, 0) ||
 	    !hawk_arena_element(HAWK_ARRAY_TRACES, 0) || !hawk_arena_element(HAWK_ARRAY_WORDS, 0))
 		return false;
@@ -157,8 +156,8 @@ static void require(struct hawk_table_header *header, uint64_t flag)
 	__atomic_store_n(&header->check, hawk_table_check(header), __ATOMIC_RELEASE);
 }
 
-/* Between the two stores a header is in error, and readers take the other one's word for it: first
- * the primary, then the twin. Threads that do this at once store the same. */
+/* Between the two stores of a header it is invalid, and readers use the other one: the primary is
+ * written first, then the twin. Threads that race here store the same. */
 void hawk_arena_require(uint64_t flag)
 {
 	struct hawk_table_header *header = hawk_table_header;
@@ -216,8 +215,8 @@ enum {
 	SEGMENTS_MAX = HAWK_TRACE_SEGMENTS,
 };
 
-/** The memory of segments, that of a segment in the file if there is one: what finds no room there
- * is dropped, so that the file's sums stay right. */
+/** Memory of the segments, in the table file if there is one. A segment that does not fit there is
+ * dropped, so that the file's sums stay right. */
 static struct hawk_span spans[ARRAYS][SEGMENTS_MAX];
 
 static uint64_t make_segment(struct hawk_span *span, const struct array_shape *shape,
@@ -234,7 +233,7 @@ static uint64_t make_segment(struct hawk_span *span, const struct array_shape *s
 	hawk_file_enter(&pause);
 	if (!hawk_file_lost)
 		memory = hawk_span_reach(span, &wanted, bytes);
-	if (memory) /* whoever comes first stores what all of them store */
+	if (memory) /* racing threads all store the same */
 		__atomic_store_n(&shape->segments[segment], memory, __ATOMIC_RELEASE);
 	hawk_file_exit(&pause);
 	return memory;
@@ -280,7 +279,7 @@ struct hawk_trace_record *hawk_arena_take_trace(uint32_t words, uint32_t *index,
 	struct hawk_trace_record *record;
 
 	*id = __atomic_load_n(count, __ATOMIC_RELAXED);
-	/* Before anything is used up: when there is no memory, this is tried again and again. */
+	/* Checked before anything is used up: without memory, every call tries this again. */
 	if (!hawk_arena_element(HAWK_ARRAY_TRACES, *id) || !has_samples(*id) ||
 	    !hawk_arena_reserve_words(words, index))
 		return NULL;
@@ -300,7 +299,8 @@ bool hawk_arena_reserve_words(uint32_t count, uint32_t *index)
 		uint64_t limit = hawk_segment_first(segment + 1, HAWK_WORD_SEGMENT_LOG2);
 
 		if (start + (uint64_t)count > limit) {
-			/* The rest of the old segment stays unused, but readers want no gap. */
+			/* The rest of the old segment stays unused, but is mapped: readers expect
+			 * no gap. */
 			if (!hawk_arena_element(HAWK_ARRAY_WORDS, limit - 1))
 				return false;
 			start = (uint32_t)limit;
@@ -318,7 +318,7 @@ bool hawk_arena_reserve_words(uint32_t count, uint32_t *index)
 	}
 }
 
-/** Forgets what lies beyond the memory that is known, and what was written beyond the count. */
+/** Forgets elements beyond the known memory, and elements written beyond the count. */
 static void adopt_array(enum hawk_arena_array array, uint32_t *count,
 			uint64_t (*known_bytes)(uint64_t address))
 {
@@ -389,9 +389,8 @@ void hawk_arena_adopt(uint64_t (*known_bytes)(uint64_t address), bool file)
 	twin->check = hawk_table_check(twin);
 }
 
-/* Notes of memory that is kept out of cores lie in a fixed array, each taken by one exchange of its
- * start. An entry whose end is 0 is being written, or taken back: the analyzer then takes nothing
- * for granted. */
+/* Notes of memory kept out of cores form a fixed array; one exchange of `start` takes an entry. An
+ * entry with end 0 is being written or taken back: the analyzer then relies on none of them. */
 
 void hawk_undumped_add(struct hawk_table_header *header, uint64_t start, uint64_t end)
 {

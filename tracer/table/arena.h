@@ -3,9 +3,9 @@
  * @file
  * The tracer's memory: the table header and its doubling arrays.
  *
- * Everything is anonymous memory (table/place.h), or for what readers need a file (table/file.h);
- * nothing is ever moved or given back. Each segment of an array is a span (table/span.h), shorter
- * where memory is limited.
+ * Memory is anonymous (table/place.h), or, for the parts that readers need, in a file
+ * (table/file.h). It is never moved or given back. Each segment of an array is a span
+ * (table/span.h), shorter where memory is limited.
  */
 #ifndef HAWK_TRACER_TABLE_ARENA_H
 #define HAWK_TRACER_TABLE_ARENA_H
@@ -15,14 +15,14 @@
 #include "syscall.h"
 #include "hawk_trace_table.h"
 
-/** The primary header; NULL until hawk_arena_init() has succeeded. Read by every hook for the key.
- */
+/** The primary header; NULL until hawk_arena_init() has succeeded. Read by every hook for the
+ * key. */
 extern struct hawk_table_header *hawk_table_header __attribute__((visibility("hidden")));
 
 /**
- * Maps and publishes the table. Needs nothing of the C library, so it can run inside the very first
- * malloc. `compatible_flags` and `options` go into the header as they are. False: no memory, the
- * tracer stays out.
+ * Maps and publishes the table. Needs no C library, so it can run inside the very first malloc.
+ * Copies `compatible_flags` and `options` into the header. Returns false without memory; the tracer
+ * then stays out.
  */
 bool hawk_arena_init(uint64_t compatible_flags, const char *options);
 
@@ -36,11 +36,11 @@ enum hawk_arena_array {
 	HAWK_ARRAY_LABELS,
 };
 
-/** Address of element `index`, mapping its segment if need be; NULL when there is no memory or no
+/** Returns the address of element `index`, mapping its segment if necessary; NULL without memory or
  * directory entry. */
 void *hawk_arena_element(enum hawk_arena_array array, uint64_t index);
 
-/** As above for an element known to exist: no check, no mapping. */
+/** Returns a record known to exist: no check, no mapping. */
 static inline struct hawk_trace_record *hawk_arena_trace(uint32_t id)
 {
 	unsigned segment = hawk_segment_of(id, HAWK_TRACE_SEGMENT_LOG2);
@@ -65,53 +65,53 @@ static inline struct hawk_label_record *hawk_arena_label(uint32_t id)
 	       (id - hawk_segment_first(segment, HAWK_LABEL_SEGMENT_LOG2));
 }
 
-/** From now on readers must know `flag` (enum hawk_table_incompatible); in both headers. */
+/** Requires readers to know `flag` (enum hawk_table_incompatible), in both headers. */
 void hawk_arena_require(uint64_t flag);
 
 /**
- * Hands out the next record of an array, not before number `least`: its number is in `index`, and
- * *count, which says how many there are, grows. NULL: no memory, and *count stays: below it
- * everything is mapped.
+ * Takes the next record of an array, from number `least` on. Sets `*index` to its number and raises
+ * `*count`, the number of records. Returns NULL without memory and leaves `*count`: everything
+ * below it is mapped.
  */
 void *hawk_arena_take(enum hawk_arena_array array, uint32_t *count, uint32_t least,
 		      uint32_t *index);
 
-/** The next trace record, with the sample's beside it where there is a sample, and `words` words at
- * `index`. NULL: no memory for all of that. */
+/** Takes the next trace record, its sample record if sampling, and `words` words at `index`.
+ * Returns NULL without memory for all of these. */
 struct hawk_trace_record *hawk_arena_take_trace(uint32_t words, uint32_t *index, uint32_t *id);
 
-/** Reserves `count` words that lie in one segment. False when full. */
+/** Reserves `count` words in one segment. Returns false when full. */
 bool hawk_arena_reserve_words(uint32_t count, uint32_t *index);
 
-/** Enters memory into the list of all that the tracer has mapped. `file_offset`: 0 = anonymous. A
- * list that is full is left as it is. */
+/** Adds memory to the list of the tracer's mappings, unless the list is full. `file_offset` 0 =
+ * anonymous. */
 void hawk_arena_publish(const void *memory, size_t bytes, enum hawk_extent_kind kind,
 			uint64_t file_offset);
 
-/** Anonymous zeroed memory for the tracer's own use, entered in the list of extents. NULL when
- * there is none. */
+/** Returns anonymous zeroed memory for the tracer's own use, entered in the list of extents; NULL
+ * without memory. */
 void *hawk_arena_private(size_t bytes, enum hawk_extent_kind kind);
 
-/** Memory of kind HAWK_EXTENT_PRIVATE for `*place`, which is 0 (release): its address and `tag`,
- * less than 4096, together. What others put there meanwhile is left and returned. 0 when there is
- * no memory. */
+/** Maps memory of kind HAWK_EXTENT_PRIVATE and stores its address combined with `tag` (below 4096)
+ * in `*place`, which is 0 (release). Returns the stored value, or the value that another thread
+ * stored meanwhile; 0 without memory. */
 uint64_t hawk_arena_private_at(uint64_t *place, size_t bytes, unsigned tag);
 
 /**
- * In a forked child whose table was copied from its parent's file: takes back what the parent has
- * added since the fork. `known_bytes` says how much from an address on was copied, 0 = nothing.
- * `file`: the copy is in a file of the child's own, and names the child as its process.
+ * Adopts a table that a forked child copied from its parent's file: takes back additions that the
+ * parent made since the fork. `known_bytes` returns the bytes copied from an address on, 0 = none.
+ * With `file`, the copy is in the child's own file and names the child as its process.
  */
 void hawk_arena_adopt(uint64_t (*known_bytes)(uint64_t address), bool file);
 
-/** Notes that the program keeps [start, end) out of cores: without that, the analyzer cannot tell
- * it from memory that was never written. No lock, no memory, no system call. */
+/** Notes that the program keeps [start, end) out of cores; otherwise the analyzer takes it for
+ * memory never written. Takes no lock, memory or system call. */
 void hawk_undumped_add(struct hawk_table_header *header, uint64_t start, uint64_t end);
 
-/** Takes back notes that lie in [start, end) as a whole. */
+/** Removes notes that lie completely within [start, end). */
 void hawk_undumped_remove(struct hawk_table_header *header, uint64_t start, uint64_t end);
 
-/** sizeof the readers' part of a thread slot, in bytes; set by the thread module before
+/** Size of the readers' part of a thread slot, in bytes; set by the thread module before
  * hawk_arena_init(). */
 extern const uint32_t hawk_thread_slot_bytes;
 

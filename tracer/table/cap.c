@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * cgroups are looked for where systemd and container engines mount them. In a container without a
- * cgroup namespace the path in /proc/self/cgroup is the host's, and only the mount point itself is
- * there: the way up from that path ends at it.
+ * Searches cgroups where systemd and container engines mount them. In a container without a cgroup
+ * namespace, /proc/self/cgroup holds the host's path, and only the mount point itself exists: the
+ * way up from that path ends there.
  */
 #include "cap.h"
 
@@ -16,16 +16,16 @@
 
 static_assert((int)HAWK_TABLE_ADDRESS_SPACE_MIN / (int)HAWK_CAP_SHARE_OF_LITTLE ==
 		      (int)HAWK_CAP_BYTES_MIN,
-	      "whoever may start has room for the first tables");
+	      "a process that may start has room for the first tables");
 
 enum {
-	TEXT_BYTES = 8192, /**< of /proc/self/cgroup; less than 2 KiB everywhere seen */
+	TEXT_BYTES = 8192, /**< size of /proc/self/cgroup; under 2 KiB on all systems seen */
 	PATH_BYTES = 8192,
 	NUMBER_BYTES = 32,
 	LEVELS_MAX = 64,
 };
 
-/** Too large for the host's stack. */
+/** Buffers too large for the host's stack. */
 struct buffers {
 	char text[TEXT_BYTES];
 	char path[PATH_BYTES];
@@ -36,8 +36,8 @@ static uint64_t lesser(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/** Appends `text` up to its end or `end` to `path` and returns the new length. What does not fit is
- * longer than the system takes, cut off or not. */
+/** Appends `text` up to its end or `end` to `path` and returns the new length. A path that does not
+ * fit is too long for the system anyway. */
 static size_t append(char *path, size_t length, const char *text, const char *end)
 {
 	for (; text != end && *text && length < PATH_BYTES - 1; text++)
@@ -46,7 +46,7 @@ static size_t append(char *path, size_t length, const char *text, const char *en
 	return length;
 }
 
-/** The number in a limit's file; UINT64_MAX: "max", or there is no such file. */
+/** Returns the number in a limit's file; UINT64_MAX for "max" or a missing file. */
 static uint64_t read_limit(const char *path)
 {
 	char text[NUMBER_BYTES];
@@ -61,7 +61,7 @@ static uint64_t read_limit(const char *path)
 	return value;
 }
 
-/** Whether "memory" is one of the names, separated by commas, before `end`. */
+/** Returns true if "memory" is one of the comma-separated names before `end`. */
 static bool names_memory(const char *names, const char *end)
 {
 	static const char memory[] = "memory";
@@ -107,7 +107,7 @@ static bool split(const char *text, struct line *ret)
 	return true;
 }
 
-/** The lowest limit of the cgroup of `line` and of those around it. */
+/** Returns the lowest limit of the cgroup of `line` and its ancestors. */
 static uint64_t limit_of_line(const char *root, const struct line *line, char *path)
 {
 	bool unified = line->controllers == line->controllers_end;
@@ -163,7 +163,7 @@ uint64_t hawk_cap_of_memory(uint64_t memory)
 	return cap < HAWK_CAP_BYTES_MIN ? HAWK_CAP_BYTES_MIN : cap;
 }
 
-/** Bytes of memory of the machine; 0: not known. */
+/** Returns the machine's memory in bytes; 0 if unknown. */
 static uint64_t physical_memory(void)
 {
 	struct sysinfo info;
@@ -173,7 +173,7 @@ static uint64_t physical_memory(void)
 	return (uint64_t)info.totalram * info.mem_unit;
 }
 
-/** What a limit leaves the process; UINT64_MAX: everything. */
+/** Returns the bytes that a limit still leaves the process; UINT64_MAX if unlimited. */
 static uint64_t limit_of(int resource)
 {
 	struct rlimit limit;

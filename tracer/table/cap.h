@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The default cap on the tracer's memory, from what the system and the process's limits leave it.
- * Asked once, at start-up, by direct system calls.
+ * The default cap on the tracer's memory, derived from the system's memory and the process's
+ * limits. Computed once, at start-up, by direct system calls.
  */
 #ifndef HAWK_TRACER_TABLE_CAP_H
 #define HAWK_TRACER_TABLE_CAP_H
@@ -10,21 +10,21 @@
 #include <stdint.h>
 
 enum {
-	HAWK_CAP_SHARE = 16,              /**< of memory, one part in so many */
-	HAWK_CAP_SHARE_OF_LITTLE = 4,     /**< of little memory, and of a limited address space */
-	HAWK_CAP_BYTES_ENOUGH = 64 << 20, /**< the cap is this at least, where that is not much */
-	HAWK_CAP_BYTES_MIN = 8 << 20,     /**< what the tables need to begin with */
+	HAWK_CAP_SHARE = 16,              /**< divisor of memory */
+	HAWK_CAP_SHARE_OF_LITTLE = 4,     /**< divisor of little memory or limited address space */
+	HAWK_CAP_BYTES_ENOUGH = 64 << 20, /**< lower limit of the cap, given enough memory */
+	HAWK_CAP_BYTES_MIN = 8 << 20,     /**< initial size of the tables */
 };
 
-/** The cap in bytes; 0: so little may be mapped that the tracer should not start. */
+/** Returns the cap in bytes; 0 if the process may map too little for the tracer to start. */
 uint64_t hawk_cap_choose(void);
 
-/** The cap for `memory` bytes; never 0. */
+/** Returns the cap for `memory` bytes; never 0. */
 uint64_t hawk_cap_of_memory(uint64_t memory);
 
 /**
- * The lowest limit of the process's cgroup (v1 or v2) and of those around it; UINT64_MAX: none, or
- * not to be found. Reads /proc/self/cgroup and /sys/fs/cgroup below `root`, "" but in tests.
+ * Returns the lowest limit of the process's cgroup (v1 or v2) and its ancestors; UINT64_MAX if none
+ * is found. Reads /proc/self/cgroup and /sys/fs/cgroup below `root`, which is "" outside tests.
  */
 uint64_t hawk_cap_cgroup_limit(const char *root);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The vDSO's clock_gettime(), found by name: a function that the kernel maps into every process.
- * For births the kernel's coarse clock will do, which is some milliseconds late: they are in
- * sixteenths of a second.
+ * Finds the vDSO's clock_gettime() by name: the kernel maps that function into every process.
+ * Births count sixteenths of a second, so the kernel's coarse clock, some milliseconds late, is
+ * good enough for them.
  */
 #include "clock.h"
 
@@ -42,7 +42,7 @@ uint64_t hawk_clock_now_ns(clockid_t clock)
 
 enum {
 	INTERVAL_MAX = 64,
-	SPACING_NS = 4000000, /**< aim: one reading in as much time, per thread */
+	SPACING_NS = 4000000, /**< target time between two readings, per thread */
 };
 
 uint8_t hawk_clock_birth;
@@ -58,7 +58,7 @@ static void publish_clock(uint64_t now_ns)
 	known = __atomic_load_n(&header->clock_units, __ATOMIC_RELAXED);
 	do {
 		if (units <= known)
-			return; /* others have read a later clock while we did not run */
+			return; /* another thread read a later time meanwhile */
 	} while (!__atomic_compare_exchange_n(&header->clock_units, &known, units, false,
 					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	__atomic_store_n(&hawk_clock_birth, hawk_birth_encode(units), __ATOMIC_RELAXED);
@@ -79,6 +79,6 @@ void hawk_clock_refresh(struct hawk_slot *slot)
 	slot->clock_interval = interval;
 	slot->clock_countdown = interval;
 	slot->clock_last_ns = now;
-	if (spent) /* else this thread has published it */
+	if (spent) /* otherwise this thread published it */
 		publish_clock(now);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The counter pairs and how an entry is moved into one. The order of the stores is the proof: a
- * process dies between two of them, and x86 shows them to others in the order of the program.
+ * Counter pairs, and moving an entry into one. Correctness rests on the order of stores: a process
+ * may die between any two, and x86 shows stores to others in program order.
  */
 #include "counters.h"
 
@@ -14,10 +14,10 @@
 struct hawk_head hawk_counters_nowhere;
 
 #ifdef HAWK_MODEL
-/** The model checker of tests/model does what it cannot see the assembly do. */
+/** Provided by the model checker of tests/model, which cannot see into assembly. */
 bool exchange_pair(uint64_t *pair, uint64_t old0, uint64_t old1, uint64_t new0, uint64_t new1);
 #else
-/** Replaces both words if they are what they were: one instruction. */
+/** Replaces both words if unchanged, in one instruction. */
 static bool exchange_pair(uint64_t *pair, uint64_t old0, uint64_t old1, uint64_t new0,
 			  uint64_t new1)
 {
@@ -31,7 +31,7 @@ static bool exchange_pair(uint64_t *pair, uint64_t old0, uint64_t old1, uint64_t
 }
 #endif
 
-/** One attempt to add to a pair that was seen with `word0`, under `tag`. */
+/** Tries once to add to a pair that held `word0`, under `tag`. */
 static bool try_add(uint64_t *pair, uint64_t word0, uint32_t tag, uint64_t objects, uint64_t bytes)
 {
 	uint64_t word1 = __atomic_load_n(&pair[1], __ATOMIC_RELAXED);
@@ -86,10 +86,11 @@ static struct hawk_counter_entry *entry_of(struct hawk_head *head, uint64_t flus
 }
 
 /**
- * The pair of `flush` was seen with `word0`, which holds another slot's tag: if that slot is still
- * busy with this very flush, its word has to say that it was applied before the tag goes. The pair
- * must not have changed between the two looks at it: then the tag was there while the word was
- * read, and since a slot never chooses the tag bit that it finds, it is the tag of that flush.
+ * Notes another slot's flush as applied before its tag in `word0` is overwritten. Called after
+ * reading `word0` from the pair of `flush`. If that slot is still busy with this flush, its flush
+ * word must say so first. The pair must be unchanged after the flush word is read: then the tag was
+ * present during the read. A slot never chooses the tag bit that it finds, so it is the tag of that
+ * flush.
  */
 static void save_news(uint64_t flush, const uint64_t *pair, uint64_t word0)
 {
@@ -125,7 +126,7 @@ static void apply(const struct hawk_head *head, uint64_t flush,
 	} while (!try_add(pair, word0, tag, entry->objects, entry->bytes));
 }
 
-/** In this order: an entry without a trace counts for nothing, whatever else it says. */
+/** Clears the trace first: an entry without a trace counts for nothing, whatever else it holds. */
 static void empty_entry(struct hawk_head *head, struct hawk_counter_entry *entry)
 {
 	entry->trace = 0;
@@ -148,7 +149,7 @@ static void flush_entry(struct hawk_head *head, uint32_t index, struct hawk_coun
 		return;
 	}
 	flush |= (uint64_t)(head->version++ & 0xfffff) << HAWK_FLUSH_VERSION_SHIFT;
-	/* The tag bit that is not there: this slot's thread alone writes its tags. */
+	/* Choose the tag bit that is not in use: only this slot's thread writes its tags. */
 	if (hawk_counter_tag(__atomic_load_n(pair_of(flush), __ATOMIC_RELAXED)) ==
 	    hawk_flush_tag(flush, head->index))
 		flush |= HAWK_FLUSH_TAG_BIT;
@@ -183,7 +184,8 @@ void hawk_counters_recover(struct hawk_head *head)
 	if (!(flush & HAWK_FLUSH_PENDING))
 		return;
 	tag = hawk_counter_tag(__atomic_load_n(pair_of(flush), __ATOMIC_ACQUIRE));
-	/* In this order: the tag may go at any time, but not before the word says so. */
+	/* In this order: the tag may vanish at any time, but only after the flush word says it was
+	 * applied. */
 	flush = __atomic_load_n(&head->record.flush, __ATOMIC_ACQUIRE);
 	if (flush & HAWK_FLUSH_APPLIED || tag == hawk_flush_tag(flush, head->index))
 		empty_entry(head, entry_of(head, flush));

@@ -4,10 +4,10 @@
  * Moves a thread's entries to the counters of a trace, so that a reader finds every call counted
  * exactly once, at whatever instruction the process died.
  *
- * Moving an entry takes several stores; what makes it one is a 16-byte exchange that adds to the
- * trace's counter pair and leaves the slot's tag there. The slot's flush word says before which
- * entry is on its way. Who is about to overwrite somebody's tag says first, in that slot's flush
- * word, that the flush was applied. Lock-free: threads never wait.
+ * Moving an entry takes several stores. A 16-byte exchange makes it atomic: it adds to the trace's
+ * counter pair and leaves the slot's tag there. The slot's flush word names the entry beforehand. A
+ * thread about to overwrite another slot's tag first marks that slot's flush word as applied.
+ * Lock-free: threads never wait.
  */
 #ifndef HAWK_TRACER_TABLE_COUNTERS_H
 #define HAWK_TRACER_TABLE_COUNTERS_H
@@ -21,7 +21,7 @@ enum {
 static_assert((int)HAWK_COUNTER_ENTRIES + (int)HAWK_FREE_ENTRIES <= (int)HAWK_FLUSH_ENTRY_MASK + 1,
 	      "a flush word can name every entry");
 
-/** What readers see of a thread slot: an element of the table's thread array. */
+/** The part of a thread slot that readers see: an element of the table's thread array. */
 struct hawk_head {
 	struct hawk_thread_record record;
 	struct hawk_counter_entry counters[HAWK_COUNTER_ENTRIES]; /**< by the low bits of the id */
@@ -30,10 +30,11 @@ struct hawk_head {
 	uint32_t version; /**< flushes so far */
 } __attribute__((aligned(128)));
 
-/** Of a thread that a fork took its own from: written, but never read. See table/threads.h. */
+/** Dummy head for a thread whose own was wiped by a fork: written, never read. See
+ * table/threads.h. */
 extern struct hawk_head hawk_counters_nowhere __attribute__((visibility("hidden")));
 
-/** Adds to the counters of `trace` at once; for those who have no slot to note it in. */
+/** Adds to the counters of `trace` at once; for callers without a slot. */
 void hawk_counters_add_allocations(uint32_t trace, uint64_t objects, uint64_t bytes);
 void hawk_counters_add_frees(uint32_t trace, uint64_t objects, uint64_t bytes);
 
@@ -42,10 +43,10 @@ void hawk_counters_flush_allocations(struct hawk_head *head, uint32_t entry);
 void hawk_counters_flush_frees(struct hawk_head *head, uint32_t entry);
 void hawk_counters_flush_all(struct hawk_head *head);
 
-/** Forgets what is noted of traces from `trace_count` on: their ids will be given to others. */
+/** Clears entries of traces from `trace_count` on: their ids will be reused. */
 void hawk_counters_forget(struct hawk_head *head, uint32_t trace_count);
 
-/** Ends the flush that somebody jumped out of, if there is one; by the slot's thread only. */
+/** Ends a flush that a handler jumped out of, if any; by the slot's thread only. */
 void hawk_counters_recover(struct hawk_head *head);
 
 #endif

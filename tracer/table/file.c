@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The table file: made, sized, and mapped piece by piece without a descriptor, since a host may
- * close all of those: mremap() of nothing at a shared page is one more mapping of its file.
+ * The table file: made, sized, and mapped piece by piece. It keeps no descriptor, since a host may
+ * close all of them: mremap() of zero bytes at a shared page makes one more mapping of its file.
  */
 #include "file_state.h"
 
@@ -20,12 +20,12 @@ enum {
 	MADV_POPULATE_WRITE_LINUX = 23, /**< Linux 5.14 */
 	MADV_WIPEONFORK_LINUX = 18,     /**< Linux 4.14 */
 	SIZE_MIN = 3 << 20,             /**< header and first segments */
-	/** Without MADV_POPULATE_WRITE: all of it has its space from the start. */
+	/** File size without MADV_POPULATE_WRITE: its space is allocated from the start. */
 	SIZE_WITHOUT_GROWTH = 16 << 20,
 	MODE = 0600,
 };
 
-/** File systems on which a page that was written once can be written again without new space. */
+/** File systems that can rewrite a page without new space. */
 static const uint64_t safe_file_systems[] = {
 	0x01021994, /* tmpfs */
 	0x858458f6, /* ramfs */
@@ -71,7 +71,7 @@ static bool lies_safely(int fd)
 	return false;
 }
 
-/** A longer file than the host may write would be a deadly signal. */
+/** Clamps to the host's file size limit: exceeding it raises a deadly signal. */
 static uint64_t clamp_to_limit(uint64_t size)
 {
 	struct rlimit limit;
@@ -110,7 +110,7 @@ static long create_new(void)
 	return hawk_syscall3(SYS_open, (long)hawk_file.path, flags, MODE);
 }
 
-/** Makes way for a new file where the old one is ours, from before an exec. */
+/** Removes the old file if this process made it before an exec. */
 static bool remove_own_past(void)
 {
 	const long flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
@@ -134,7 +134,7 @@ static const char *set_size(int fd, uint64_t size)
 		size = SIZE_WITHOUT_GROWTH;
 	size = clamp_to_limit(size);
 	if (size < SIZE_MIN)
-		return "no file may be that long (ulimit -f)";
+		return "the file size limit is too low (ulimit -f)";
 	if (hawk_syscall3(SYS_ftruncate, fd, (long)size, 0))
 		return "cannot be made long enough";
 	if (!hawk_file.grows && hawk_syscall6(SYS_fallocate, fd, 0, 0, (long)size, 0, 0))
@@ -184,7 +184,7 @@ void *hawk_file_map_part(int fd, uint64_t offset, size_t bytes)
 	return NULL;
 }
 
-/** Entered before anybody can use the memory, so that a child knows of all that it may use. */
+/** Records an extent before anybody can use the memory, so that a child knows all memory in use. */
 static bool enter_extent(const void *memory, uint64_t offset, size_t bytes)
 {
 	uint32_t index = __atomic_fetch_add(&hawk_file.extent_count, 1, __ATOMIC_RELAXED);
@@ -197,7 +197,7 @@ static bool enter_extent(const void *memory, uint64_t offset, size_t bytes)
 	return true;
 }
 
-/** What a kernel before 4.14 or 5.14 cannot do; `mark` in hawk_file_mark. */
+/** Tries calls that kernels before 4.14 or 5.14 lack. Stores `mark` in hawk_file_mark. */
 static bool try_kernel(void)
 {
 	volatile uint32_t *mark = hawk_map(0, PAGE_BYTES, false);
@@ -277,7 +277,7 @@ static bool take(size_t bytes, uint64_t *offset)
 	return true;
 }
 
-/** The mapped page of the file that comes nearest before `offset`. */
+/** Returns the file's last mapped page before `offset`. */
 static uint64_t page_before(uint64_t offset, uint64_t *page_offset)
 {
 	uint64_t address = 0;
@@ -296,7 +296,7 @@ static uint64_t page_before(uint64_t offset, uint64_t *page_offset)
 	return address;
 }
 
-/** Takes and maps the next `bytes`. NULL: none left. */
+/** Takes and maps the next `bytes`. Returns NULL if none are left. */
 static void *map_next(size_t bytes, uint64_t *offset)
 {
 	uint64_t page, page_offset, front;

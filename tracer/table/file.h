@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * table=FILE: the parts of the table that readers need in a named, shared file, which outlives
+ * table=FILE keeps the parts of the table that readers need in a named, shared file, which outlives
  * SIGKILL and the OOM killer.
  *
  * No descriptor is kept: the file is opened once, made as large as it may ever get (a hole), and
- * grows by mapping more of itself. Invariant: what is mapped here has its pages; nothing of it ever
- * raises SIGBUS for want of space. A forked child never writes into its parent's file: the threads'
- * holds on it and `hawk_file_mark` are wiped by the kernel in it, every way into the table checks
- * one of them, and the child gets a copy of its own.
+ * grows by mapping more of itself. Invariant: mapped parts have their pages; they never raise
+ * SIGBUS for want of space. A forked child never writes into its parent's file: the kernel wipes
+ * the threads' holds and `hawk_file_mark` in the child, every way into the table checks one of
+ * them, and the child gets its own copy.
  *
- * A handler may interrupt the tracer and fork past the C library (_Fork, clone), and the child come
- * back to the call. It leaves its parent's file with the next call at the latest, and before it
- * adds anything. What costs system calls anyway, growth of the file and a thread's taking its hold,
- * is done between hawk_file_enter() and hawk_file_exit(); nothing else may be, since a sandbox can
- * be such that rt_sigprocmask is deadly.
+ * A handler may interrupt the tracer and fork past the C library (_Fork, clone); the child may then
+ * return to the interrupted call. It leaves its parent's file at the next call at the latest, and
+ * before adding anything. Steps that cost system calls anyway (growing the file, taking a thread's
+ * hold) run between hawk_file_enter() and hawk_file_exit(). Nothing else may: in some sandboxes
+ * rt_sigprocmask is deadly.
  */
 #ifndef HAWK_TRACER_TABLE_FILE_H
 #define HAWK_TRACER_TABLE_FILE_H
@@ -27,53 +27,55 @@
 /** Apparent size of the file unless the user, or little memory, says otherwise. */
 enum { HAWK_FILE_BYTES_DEFAULT = 256 << 20 };
 
-/** NULL: the table is in no file. *hawk_file_mark is 0 in a forked child that still has its
- * parent's. */
+/** Pointer to a mark that is 0 in a forked child still using its parent's file. NULL without a
+ * table file. */
 extern volatile uint32_t *hawk_file_mark;
 
-/** There was no memory for a forked child's copy: it has no table, and makes none. */
+/** True in a forked child without memory for its copy: it has no table, and makes none. */
 extern bool hawk_file_lost;
 
 /**
- * Makes the file that `name` says: %p is the process id, %t the time in seconds, %% a %. An
- * existing file is left as it is, unless this process itself made it before an exec. False, after a
- * complaint on stderr: there is none, the table goes into anonymous memory. `limit`: its apparent
- * size in bytes. Needs nothing of the C library.
+ * Makes the file `name`: %p is the process id, %t the time in seconds, %% a %. Leaves an existing
+ * file alone, unless this process made it before an exec. Its apparent size is `limit` bytes. On
+ * failure complains on stderr and returns false; the table then goes into anonymous memory. Needs
+ * no C library.
  */
 bool hawk_file_create(const char *name, uint64_t limit);
 
 bool hawk_file_active(void);
 
-/** The first HAWK_TABLE_HEADER_BYTES of the file. */
+/** Returns the first HAWK_TABLE_HEADER_BYTES of the file. */
 struct hawk_table_header *hawk_file_header(void);
 
-/** Bytes that are left of the file. */
+/** Returns the bytes left in the file. */
 uint64_t hawk_file_room(void);
 
-/** Maps the next `bytes` (whole pages, zeroed) of the file. They are never given back. NULL: none
- * left. */
+/** Maps the next `bytes` (whole pages, zeroed) of the file. They are never given back. Returns NULL
+ * if none are left. */
 void *hawk_file_map(size_t bytes, uint64_t *offset);
 
-/** For a file: private memory that is to read as zeros in a forked child. False: cannot be had. */
+/** With a file: makes private memory read as zeros in a forked child. Returns false if
+ * impossible. */
 bool hawk_file_wipe_on_fork(void *memory, size_t bytes);
 
-/** Registers the fork handlers. From the library's constructor. */
+/** Registers the fork handlers. Called by the library's constructor. */
 void hawk_file_watch_forks(void);
 
-/** The program is not to be traced: the file's name goes, and no child makes another. */
+/** Removes the file's name in a program that is not traced; no child makes another. */
 void hawk_file_discard(void);
 
-/** In a forked child that still has its parent's file: see hawk_file_check_fork(). */
+/** Leaves the parent's file in a forked child: see hawk_file_check_fork(). */
 void hawk_file_leave(void);
 
-/** Before anything is written into the table other than by way of a slot that is not wiped. */
+/** Leaves the parent's file if necessary. Call before writing to the table, except through a slot
+ * that is not wiped. */
 static inline void hawk_file_check_fork(void)
 {
 	if (__builtin_expect(hawk_file_mark && !*hawk_file_mark, 0))
 		hawk_file_leave();
 }
 
-/** Whose a table file is: these stay when a process executes another program. */
+/** Owner of a table file: values that stay when a process executes another program. */
 struct hawk_file_owner {
 	uint32_t pid;
 	uint64_t start_ticks; /**< 0 = not known */
@@ -81,21 +83,21 @@ struct hawk_file_owner {
 };
 void hawk_file_owner_self(struct hawk_file_owner *ret);
 
-/** Whether the file open as `fd` holds the table of an earlier program of this very process. */
+/** Returns true if the file open as `fd` holds the table of an earlier program of this process. */
 bool hawk_file_owner_is_self(int fd);
 
-/** Signals that were blocked before. */
+/** The signal mask before hawk_file_enter(). */
 struct hawk_file_pause {
 	uint64_t mask;
 	bool blocked;
 };
 
-/** The halves of hawk_file_enter() and hawk_file_exit() that are for a file. */
+/** The parts of hawk_file_enter() and hawk_file_exit() needed with a file. */
 void hawk_file_block(struct hawk_file_pause *pause);
 void hawk_file_unblock(const struct hawk_file_pause *pause);
 
-/** With a file: what follows is done in the process's own one, and no handler of the calling thread
- * comes in between. Pairs may lie within each other. */
+/** With a file: makes sure that it is the process's own, and blocks the calling thread's signals
+ * until hawk_file_exit(). Pairs may nest. */
 static inline void hawk_file_enter(struct hawk_file_pause *pause)
 {
 	pause->blocked = false;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A forked child and its parent's table file: the child copies what is in it, at the same
- * addresses, into a file of its own or into private memory. Its counts begin with those that the
- * parent has at that moment.
+ * A forked child and its parent's table file: the child copies the contents, at the same addresses,
+ * into its own file or into private memory. Its counts start from the parent's at that moment.
  */
 #include "file_state.h"
 
@@ -16,12 +15,11 @@
 
 enum { SIGNAL_SET_BYTES = 8 };
 
-/** Inside of fork(): a new file may be made, since no sandbox has come in between. */
+/** True inside fork(): a new file may be made, since no sandbox was entered in between. */
 static bool forking;
 static uint32_t leaving;
 
-/** Where the header goes when there is no memory for a copy: for the key, and to count what is
- * dropped. */
+/** Header used without memory for a copy: holds the key, and counts dropped blocks. */
 static struct hawk_table_header last_resort;
 
 static void *copies[HAWK_TABLE_EXTENTS];
@@ -42,8 +40,8 @@ static void drop_copies(void)
 	}
 }
 
-/** The header first: then all records that its counts tell of are in the rest. `fd` < 0: into
- * private memory. */
+/** Copies the header first: then the rest holds all records that its counts include. `fd` < 0
+ * copies into private memory. */
 static bool make_copies(int fd)
 {
 	for (uint32_t i = 0; i < extent_count(); i++) {
@@ -62,7 +60,7 @@ static bool make_copies(int fd)
 	return true;
 }
 
-/** In place of the parent's mappings, one by one. */
+/** Replaces the parent's mappings by the copies, one by one. */
 static bool install_copies(void)
 {
 	for (uint32_t i = 0; i < extent_count(); i++) {
@@ -96,7 +94,7 @@ static bool copy_into_own_file(void)
 	return false;
 }
 
-/** How much of what begins at `address` was copied; 0 = nothing. */
+/** Returns the bytes copied of the extent at `address`; 0 if none. */
 static uint64_t known_bytes(uint64_t address)
 {
 	for (uint32_t i = 0; i < extent_count(); i++)
@@ -105,8 +103,8 @@ static uint64_t known_bytes(uint64_t address)
 	return 0;
 }
 
-/** No table any more: blocks that have headers are still understood, and nothing is written into
- * the parent's. */
+/** Goes on without a table: existing headers are still understood, and the parent's table is not
+ * written. */
 static void do_without(void)
 {
 	hawk_options.stacks = false;
@@ -118,8 +116,9 @@ static void do_without(void)
 	hawk_table_header = &last_resort;
 }
 
-/** The parent's threads went on while their counters were copied, after its number of traces was.
- * What they were about to move is where it was, or where it was to be. */
+/** Settles counters that the parent's threads changed during the copy, after its number of traces
+ * was copied. A counter being flushed is found either in the thread's entry or in the trace
+ * record. */
 static void settle_counters(void)
 {
 	for (uint32_t i = 0; i < hawk_table_header->thread_count; i++) {
@@ -156,8 +155,8 @@ static uint64_t bit_of(int number)
 	return UINT64_C(1) << (number - 1);
 }
 
-/** But those that an instruction raises: blocked they kill, and a sandbox may have made system
- * calls of ours such ones, or a debugger in the process. */
+/** Blocks signals, except those that an instruction raises: blocked, these kill. A sandbox, or a
+ * debugger in the process, may turn our system calls into such signals. */
 static void block(struct hawk_file_pause *pause)
 {
 	uint64_t mask = ~(bit_of(SIGILL) | bit_of(SIGTRAP) | bit_of(SIGBUS) | bit_of(SIGFPE) |
@@ -184,7 +183,7 @@ void hawk_file_leave(void)
 	struct hawk_file_pause pause;
 	uint32_t expected = 0;
 
-	/* A handler that came in between would wait for the call that it interrupted. */
+	/* A handler running now would wait for the call that it interrupted. */
 	block(&pause);
 	if (!*hawk_file_mark && __atomic_compare_exchange_n(&leaving, &expected, 1, false,
 							    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The name of a table file: made absolute at the start, since the host may go elsewhere; %p, %t and
- * %% are replaced whenever a file is made.
+ * The name of a table file: made absolute at the start, since the host may change its directory;
+ * %p, %t and %% are replaced whenever a file is made.
  *
- * And who made a table file. A process that executes another program is still the same process, and
- * the table of the program before is of no use to anybody: that file alone may be replaced.
+ * Also the owner of a table file. A process that executes another program stays the same process,
+ * and nobody needs the previous program's table: only that file may be replaced.
  */
 #include "clock.h"
 #include "file_state.h"
@@ -102,7 +102,7 @@ static uint64_t parse_number(const char *text)
 
 static uint64_t start_ticks(void)
 {
-	static char text[1024]; /* one thread, at start-up or in a forked child */
+	static char text[1024]; /* used by one thread, at start-up or in a forked child */
 	const char *after = text;
 	unsigned field = 0;
 
@@ -115,7 +115,7 @@ static uint64_t start_ticks(void)
 	return parse_number(after);
 }
 
-/** From "pid:[4026531836]". */
+/** Returns the number in the link text "pid:[4026531836]". */
 static uint64_t pid_namespace(void)
 {
 	char text[64] = {0};
@@ -132,8 +132,8 @@ void hawk_file_owner_self(struct hawk_file_owner *ret)
 	ret->pid_namespace = pid_namespace();
 }
 
-/** Pids and start times come again after a boot. Not compared with the start of this process: the
- * table of a forked child began with that of its parent. */
+/** Returns true if the table is of this boot, since pids and start times repeat after one. Does not
+ * compare with this process's start: a forked child's table keeps the start of its parent's. */
 static bool is_of_this_boot(const struct hawk_table_header *header)
 {
 	uint64_t boot = hawk_clock_now_ns(CLOCK_REALTIME) - hawk_clock_now_ns(CLOCK_BOOTTIME);
@@ -143,7 +143,7 @@ static bool is_of_this_boot(const struct hawk_table_header *header)
 
 bool hawk_file_owner_is_self(int fd)
 {
-	static struct hawk_table_header header; /* as far as the directories */
+	static struct hawk_table_header header; /* only the part up to the directories is read */
 	const size_t bytes = offsetof(struct hawk_table_header, trace_segments);
 	struct hawk_file_owner self;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What the parts of the table file share: the file itself, its name, the copy in a forked child.
- * All of it is private memory, so that a child finds it as it was at the fork.
+ * State shared by the parts of the table file: the file itself, its name, the copy in a forked
+ * child. It is private memory, so that a child finds it as it was at the fork.
  */
 #ifndef HAWK_TRACER_TABLE_FILE_STATE_H
 #define HAWK_TRACER_TABLE_FILE_STATE_H
@@ -17,16 +17,16 @@ enum {
 struct hawk_file_extent {
 	uint64_t address;
 	uint64_t offset;
-	uint64_t bytes; /**< 0 = not there (yet); written last */
+	uint64_t bytes; /**< 0 = not mapped yet; written last */
 };
 
 struct hawk_file {
 	bool active;
-	bool grows;    /**< pages can be had later on; else they all were at the start */
-	bool quiet;    /**< in a forked child: what descriptor 2 is by now nobody knows */
+	bool grows;    /**< pages are allocated as the file grows; else all at the start */
+	bool quiet;    /**< in a forked child, whose descriptor 2 may be anything by now */
 	bool renames;  /**< the name has a %p: children make files of their own */
 	uint64_t size; /**< of the file, mostly a hole */
-	uint64_t next; /**< offset of what is not handed out yet */
+	uint64_t next; /**< offset of the first byte not handed out yet */
 	uint32_t extent_count;
 	struct hawk_file_extent extents[HAWK_TABLE_EXTENTS];
 	uint64_t device, inode;
@@ -35,24 +35,25 @@ struct hawk_file {
 };
 extern struct hawk_file hawk_file;
 
-/** Opens a new file of `hawk_file.name`, and sizes it. A descriptor, or -1 after a complaint. */
+/** Opens a new file of `hawk_file.name` and sizes it. Returns a descriptor, or -1 after a
+ * complaint. */
 int hawk_file_open(uint64_t limit);
 
-/** Gives mapped pages of the file their space. False: there is none. */
+/** Allocates space for mapped pages of the file. Returns false if there is none. */
 bool hawk_file_back(void *memory, size_t bytes);
 
-/** Maps a part of the file that is open as `fd`, with its space. NULL: cannot be had. */
+/** Maps a part of the file open as `fd` and allocates its space. Returns NULL on failure. */
 void *hawk_file_map_part(int fd, uint64_t offset, size_t bytes);
 
-/** Removes the file that was made last, if its name still means it. */
+/** Removes the last file made, if its name still refers to it. */
 void hawk_file_remove(void);
 
-/** table/file_name.c: name -> path. False: too long. */
+/** Expands hawk_file.name into hawk_file.path (table/file_name.c). Returns false if too long. */
 bool hawk_file_expand_name(void);
-/** Sets hawk_file.name, made absolute, and `renames`. False: too long. */
+/** Sets hawk_file.name, made absolute, and `renames`. Returns false if too long. */
 bool hawk_file_set_name(const char *name);
 
-/** "libhawk_tracer: table=PATH: WHAT", but in a forked child nothing. */
+/** Prints "libhawk_tracer: table=PATH: WHAT"; in a forked child, nothing. */
 void hawk_file_complain(const char *what);
 
 #endif

@@ -23,7 +23,7 @@ bool hawk_labels_init(void)
 	return buckets != NULL;
 }
 
-/** Bytes `at` .. `at` + 7 of a name, zeros behind its end. */
+/** Returns bytes `at` .. `at` + 7 of a name, zeros after its end. */
 static inline uint64_t word_at(const char *name, size_t length, size_t at)
 {
 	uint64_t word = 0;
@@ -94,7 +94,7 @@ static uint32_t make_record(const struct hawk_label_record *wanted, const char *
 	uint32_t index = 0, id;
 
 	id = __atomic_load_n(&hawk_table_header->label_count, __ATOMIC_RELAXED);
-	/* Before words are used up: when there is no room, this is tried again and again. */
+	/* Checked before words are used up: without room, every call tries this again. */
 	if (!hawk_arena_element(HAWK_ARRAY_LABELS, id ? id : 1) ||
 	    (words && !hawk_arena_reserve_words(words, &index)))
 		return 0;
@@ -112,7 +112,7 @@ static uint32_t make_record(const struct hawk_label_record *wanted, const char *
 	return id;
 }
 
-/** A new record that is not on any chain yet; 0 if there is no room. */
+/** Writes a new record, not yet on any chain. Returns 0 without room. */
 static uint32_t write_record(const struct hawk_label_record *wanted, const char *name)
 {
 	hawk_file_check_fork();

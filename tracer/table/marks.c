@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The hash of marked traces, apart from that of stacks, which never has to look at them.
+ * The hash of marked traces, separate from that of stacks, so that stack lookups never meet them.
  */
 #include "marks.h"
 
@@ -82,7 +82,7 @@ static uint32_t make_record(const struct marked *wanted)
 	return id;
 }
 
-/** A new record that is not on any chain yet; 0 if there is no room. */
+/** Writes a new record, not yet on any chain. Returns 0 without room. */
 static uint32_t write_record(const struct marked *wanted)
 {
 	hawk_file_check_fork();

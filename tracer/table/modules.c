@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The module log: which ELF file lay where, so that frames still resolve after dlclose, and without
- * a core.
+ * The module log records which ELF file lay where, so that frames still resolve after dlclose, and
+ * without a core.
  *
  * A module is logged when the unwinder first meets code of it, never by hooking dlopen. The module
  * generation grows when a range of addresses turns out to belong to another module than the log
  * says; generations seed the stack hashes, so equal program counters of two libraries never merge.
  *
- * What is seen of a module (unwind/sighting.h) is checked against it once per module
- * and epoch (an epoch ends when the loader frees a link_map); `verified` remembers that.
+ * A sighting of a module (unwind/sighting.h) is checked against the log once per module and epoch
+ * (an epoch ends when the loader frees a link_map); `verified` remembers that.
  */
 #include <link.h>
 #include <sys/auxv.h>
@@ -23,21 +23,21 @@
 enum {
 	PATH_MAX_BYTES = 4096,
 	SEGMENTS_MAX = 16,
-	SIGHTINGS_MAX = 4,   /**< of one module, while others are being unloaded */
+	SIGHTINGS_MAX = 4,   /**< sightings of one module while others are being unloaded */
 	VERIFIED_MAX = 4096, /**< modules whose verification is remembered; later ones are verified
 				every time */
-	PRESENT_MAX = 4096,  /**< modules at once; with more of them the whole log is searched */
+	PRESENT_MAX = 4096,  /**< modules present at once; beyond it the whole log is searched */
 };
 
-/** Epoch + 1 in which module record i was last seen to be true. */
+/** Epoch + 1 in which module record i was last verified. */
 static uint32_t verified[VERIFIED_MAX];
 
 /**
- * Index + 1 of the records that are not retired, in no order; 0 = empty. What is searched for a
- * module: the log itself grows with every plug-in that comes and goes.
+ * Index + 1 of the records that are not retired, unordered; 0 = empty. Module lookups search this
+ * list, because the log grows with every plug-in loaded and unloaded.
  */
 static uint32_t present[PRESENT_MAX];
-static uint32_t present_end; /**< no entry is used at or above; more than PRESENT_MAX: overrun */
+static uint32_t present_end; /**< end of the used entries; above PRESENT_MAX: overrun */
 
 static size_t length_of(const char *string)
 {
@@ -58,7 +58,7 @@ static bool bytes_equal(const void *a, const void *b, size_t size)
 	return true;
 }
 
-/** A record that was found published; it may be taken back at any time. */
+/** Returns a published record; it may be taken back at any time. */
 static struct hawk_module_record *known_at(uint32_t index)
 {
 	return hawk_arena_element(HAWK_ARRAY_MODULES, index);
@@ -95,13 +95,13 @@ static bool is_same(const struct hawk_module_record *record, const struct hawk_s
 	       path_equal(record, module->name);
 }
 
-/** Its name, linux-vdso.so.1, is no path. */
+/** Returns true for the vDSO, whose name, linux-vdso.so.1, is no path. */
 static bool is_vdso(const struct hawk_sighting *module)
 {
 	return module->start == getauxval(AT_SYSINFO_EHDR);
 }
 
-/** `name` with the working directory in front unless it is absolute. Returns the length. */
+/** Writes `name`, prefixed by the working directory unless absolute. Returns the length. */
 static size_t make_absolute(const char *name, char *path)
 {
 	size_t length = 0;
@@ -122,8 +122,9 @@ static size_t make_absolute(const char *name, char *path)
 	return length;
 }
 
-/** /proc/self/exe is the loader's where that was started with the program as its argument, and
- * missing in a chroot without /proc; the loader tells by what name the program was started. */
+/** Writes the executable's path. /proc/self/exe names the loader if it was started with the program
+ * as argument, and is missing in a chroot without /proc; then the loader tells the program's
+ * name. */
 static size_t executable_path(char *path)
 {
 	const char *name = (const char *)getauxval(AT_EXECFN);
@@ -137,7 +138,7 @@ static size_t executable_path(char *path)
 	return name && name[0] ? make_absolute(name, path) : 0;
 }
 
-/** The path to log: l_name, made absolute, or that of the executable. Returns its length. */
+/** Writes the path to log: l_name made absolute, or the executable's. Returns its length. */
 static size_t make_path(const struct hawk_sighting *module, char *path)
 {
 	size_t length = 0;
@@ -162,7 +163,7 @@ static bool store_bytes(const void *bytes, size_t size, uint32_t *index)
 
 static void store_path(struct hawk_module_record *record, const struct hawk_sighting *module)
 {
-	/* Too big for a host's small stack. Maps are rare: once per module. */
+	/* Too big for a host's small stack. One mapping per module is rare enough. */
 	char *path = hawk_map(0, 2 * PATH_MAX_BYTES, false);
 	size_t length;
 
@@ -208,7 +209,7 @@ static bool exchange_present(uint32_t at, uint32_t from, uint32_t to)
 					   __ATOMIC_RELAXED);
 }
 
-/** Before the record is published, so that who can see it finds it. */
+/** Enters a record before it is published, so that a thread that sees it finds it here. */
 static void enter_present(uint32_t index)
 {
 	uint32_t end = __atomic_load_n(&present_end, __ATOMIC_RELAXED);
@@ -230,7 +231,7 @@ static void leave_present(uint32_t index)
 
 /**
  * Appends `module`, seen in `epoch`, to the log, valid from `generation` on. Returns its index, or
- * UINT32_MAX. It is taken back if the epoch has ended, since another module may lie there by now.
+ * UINT32_MAX. Takes it back if the epoch has ended, since another module may lie there by now.
  */
 static uint32_t append(const struct hawk_sighting *module, uint32_t generation, uint32_t epoch)
 {
@@ -279,8 +280,8 @@ static uint32_t find_in_log(uint64_t start, uint64_t end, uint32_t from)
 }
 
 /**
- * The latest record of the log that overlaps [start, end), or UINT32_MAX. `from` bounds the search:
- * records that are appended meanwhile by others are found by the caller's next verification.
+ * Returns the latest record of the log that overlaps [start, end), or UINT32_MAX. `from` bounds the
+ * search: the caller's next verification finds records that others append meanwhile.
  */
 static uint32_t find_overlap(uint64_t start, uint64_t end, uint32_t from)
 {
@@ -304,7 +305,7 @@ static void remember(uint32_t index, uint32_t epoch)
 		__atomic_store_n(&verified[index], epoch + 1, __ATOMIC_RELAXED);
 }
 
-/** Every record in the way of `module` ends with the generation before `generation`. */
+/** Ends every record that overlaps `module` with the generation before `generation`. */
 static void retire_overlapping(const struct hawk_sighting *module, uint32_t count,
 			       uint32_t generation)
 {
@@ -337,7 +338,7 @@ static void verify(struct hawk_sighting *module, uint32_t count, uint32_t known,
 	remember(append(module, generation, epoch), epoch);
 }
 
-/** Makes sure that the log has the module that was seen in `epoch`. */
+/** Makes sure that the log holds the module seen in `epoch`. */
 static void log_module(struct hawk_sighting *module, uint32_t epoch)
 {
 	uint32_t count, known;
@@ -356,8 +357,8 @@ bool hawk_modules_find(uint64_t pc, struct hawk_code_range *ret)
 	struct hawk_sighting module;
 	uint32_t epoch;
 
-	/* What is seen while another thread unloads it must not be logged over what comes to lie
-	 * there next. */
+	/* A module seen while another thread unloads it must not be logged over its successor at
+	 * that address. */
 	for (int i = 0; i < SIGHTINGS_MAX; i++) {
 		epoch = __atomic_load_n(&hawk_unwind_epoch, __ATOMIC_SEQ_CST);
 		if (!hawk_sighting_at(pc, &module))

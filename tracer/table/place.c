@@ -3,10 +3,10 @@
  * @file
  * Placement of the tracer's memory, and its limit.
  *
- * Placed low: the kernel writes a core in ascending order of addresses and a truncated core loses
- * its end. A table that comes first turns a cut-off core into an answer for every block that is
- * left. In a position-independent program everything of the host lies above 0x550000000000; in a
- * fixed one (0x400000) only the first 3 MiB come before it.
+ * Memory is placed low: the kernel writes a core by ascending address, and a truncated core loses
+ * its end. With the table first, a truncated core still answers for every block left. In a
+ * position-independent program the host lies above 0x550000000000; in a fixed one (0x400000) only
+ * the first 3 MiB come before it.
  */
 #include "place.h"
 
@@ -22,8 +22,8 @@ enum {
 };
 
 /**
- * 192 GiB: above what Java's compressed pointers (32 GiB) and SBCL's heap (64 GiB and up) want,
- * below GHC's heap (264 GiB), Go's arenas (768 GiB) and mimalloc's hints (2 TiB).
+ * 192 GiB: above Java's compressed pointers (32 GiB) and SBCL's heap (64 GiB and up), below GHC's
+ * heap (264 GiB), Go's arenas (768 GiB) and mimalloc's hints (2 TiB).
  */
 static const uint64_t LOW_HINT = UINT64_C(0x3000000000);
 
@@ -34,7 +34,7 @@ static uint64_t low_next;
 static uint64_t window_next;
 static uint64_t window_end;
 
-/** The address where the executable starts, 0 if unknown. */
+/** Returns the executable's start address; 0 if unknown. */
 static uint64_t executable_start(void)
 {
 	const Elf64_Phdr *headers = (const Elf64_Phdr *)getauxval(AT_PHDR);
@@ -67,8 +67,8 @@ void hawk_place_init(void)
 	}
 }
 
-/** Takes the next `bytes` below `end` from a cursor and maps them; NULL when the place is taken or
- * there is none left. */
+/** Takes the next `bytes` below `end` from a cursor and maps them; NULL if the place is taken or
+ * used up. */
 static void *map_next(uint64_t *next, uint64_t end, size_t bytes)
 {
 	const long flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
@@ -84,10 +84,10 @@ static void *map_next(uint64_t *next, uint64_t end, size_t bytes)
 			continue;
 		result = hawk_syscall6(SYS_mmap, (long)at, (long)bytes, PROT_READ | PROT_WRITE,
 				       flags, -1, 0);
-		/* Perhaps elsewhere: kernels before 4.17 take MAP_FIXED_NOREPLACE for a hint. */
+		/* Kernels before 4.17 take MAP_FIXED_NOREPLACE for a hint and may map elsewhere. */
 		if (result > 0)
 			return (void *)result;
-		if (result != -EEXIST) /* no memory: no other place will do either */
+		if (result != -EEXIST) /* no memory: no other place will help */
 			return NULL;
 	}
 	return NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Entering and leaving: two clock readings, one look-up of the label, two additions to its record.
+ * Entering and leaving a scope costs two clock readings, one label lookup and two additions to its
+ * record.
  */
 #include "scopes.h"
 
@@ -14,7 +15,7 @@
 #include "unwind/walk.h"
 
 enum {
-	/** An object farther than this from the stack pointer is not on this stack: a sanitizer has
+	/** An object farther than this from the stack pointer is not on this stack: a sanitizer
 	 * moved it. */
 	FRAME_BYTES_MAX = 1 << 20,
 };
@@ -40,7 +41,7 @@ static uint64_t mix(uint64_t outer, uint64_t position, uint32_t label)
 	return key ? key : 1;
 }
 
-/** The innermost that is open below `depth`; NULL: none. */
+/** Returns the innermost scope open below `depth`; NULL if none. */
 static const struct hawk_open_scope *innermost(const struct hawk_scopes *scopes, uint32_t depth)
 {
 	while (depth-- > 0)
@@ -70,8 +71,8 @@ static void close_scope(struct hawk_scopes *scopes, uint32_t index, uint64_t now
 }
 
 /**
- * Whether the frame of `scope` is there no more: its return address is not where it was. False if
- * that cannot be told.
+ * Returns true if the frame of `scope` is gone: its return address was overwritten. Returns false
+ * if unknown.
  */
 static bool is_overwritten(const struct hawk_open_scope *scope, const struct hawk_stack *stack,
 			   uint64_t sp)
@@ -84,8 +85,8 @@ static bool is_overwritten(const struct hawk_open_scope *scope, const struct haw
 	return *(const uint64_t *)(scope->frame_end - 8) != scope->return_address;
 }
 
-/** Closes what is over: what lies below the stack pointer, or in a frame that is gone, and an
- * earlier scope in the same place with all that it held. */
+/** Closes scopes that are over: those below the stack pointer or in a gone frame, and an earlier
+ * scope at the same place with all scopes inside it. */
 static void close_stale(struct hawk_scopes *scopes, const struct hawk_stack *stack, uint64_t sp,
 			uint64_t object, uint64_t now)
 {
@@ -107,7 +108,7 @@ static uint32_t drop(void)
 	return 0;
 }
 
-/** Takes the next entry. Written twice: a handler may have used it in between. */
+/** Takes the next entry. Writes it twice, because a handler may use it in between. */
 static struct hawk_open_scope *reserve(struct hawk_scopes *scopes, uint64_t position,
 				       uint64_t object)
 {
@@ -123,8 +124,8 @@ static struct hawk_open_scope *reserve(struct hawk_scopes *scopes, uint64_t posi
 	return scope;
 }
 
-/** Notes how the entering frame will be known again. Only rules that are exact, so that what is
- * read is there: the frame's own return address. */
+/** Notes how to recognize the entering frame: by its own return address. Uses only exact rules, so
+ * that the address read is really there. */
 static void note_frame(struct hawk_open_scope *scope, const struct hawk_frame_state *caller)
 {
 	uint32_t rule;
@@ -203,9 +204,9 @@ void hawk_scopes_clear(struct hawk_scopes *scopes, uint64_t *key)
 }
 
 /**
- * Frames outside of the scope at `position`, or UINT32_MAX: it is over. A frame reaches from its sp
- * to that of the next outer one; of the outermost it is not known how far, and what lies beyond is
- * outside of everything: on the stack from which this coroutine was called.
+ * Returns the number of frames outside the scope at `position`, or UINT32_MAX if it is over. A
+ * frame reaches from its sp to the next outer frame's sp; the outermost frame's end is unknown. A
+ * position beyond it lies outside all frames: on the stack that called this coroutine.
  */
 static uint32_t find_frame(const struct hawk_stack *stack, const struct hawk_open_scope *scope)
 {

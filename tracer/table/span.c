@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * How spans are made, and who makes them: whoever waits for a claim sleeps on it.
+ * Makes spans, and decides which thread makes one: the others sleep on its claim.
  */
 #include "span.h"
 
@@ -18,7 +18,7 @@ enum {
 	PAGE_BYTES = 1 << HAWK_SPAN_PAGE_LOG2,
 	PAUSE_NS = 10000000,
 #ifdef HAWK_MODEL
-	PAUSES_MAX = 1, /**< so that the model checker sees claims being taken over */
+	PAUSES_MAX = 1, /**< small, so that the model checker sees claims being taken over */
 #else
 	PAUSES_MAX = 100,
 #endif
@@ -35,7 +35,7 @@ static bool is_in_file(const struct hawk_span_shape *shape)
 	return shape->kind != HAWK_EXTENT_PRIVATE && hawk_file_active();
 }
 
-/** How much to map, so that `bytes` are there; 0: there is no room for that. */
+/** Returns the size to map for at least `bytes`; 0 without room. */
 static size_t choose_size(const struct hawk_span_shape *shape, size_t bytes)
 {
 	uint64_t room = hawk_place_room(), file = is_in_file(shape) ? hawk_file_room() : UINT64_MAX;
@@ -87,11 +87,12 @@ static void pause_for(const uint32_t *claim, uint32_t owner)
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_NS};
 
-	/* Where a sandbox forbids this, claims are taken over sooner. */
+	/* If a sandbox forbids this, claims are taken over sooner. */
 	hawk_syscall6(SYS_futex, (long)claim, FUTEX_WAIT_PRIVATE, owner, (long)&pause, 0, 0);
 }
 
-/** Waits until the thread `tid` has the claim (true; look at the span again) or the span is made.
+/** Waits until the thread `tid` has the claim or the span is made. Returns true with the claim; the
+ * caller must check the span again.
  */
 static bool take_claim(struct hawk_span *span, uint32_t tid)
 {
@@ -118,7 +119,7 @@ static bool take_claim(struct hawk_span *span, uint32_t tid)
 	}
 }
 
-/** Ends the thread's claim, if nobody has taken it over, and wakes who waits for it. */
+/** Ends the thread's claim unless it was taken over, and wakes the threads waiting for it. */
 static void end_claim(struct hawk_span *span, uint32_t tid)
 {
 	if (__atomic_compare_exchange_n(&span->claim, &tid, 0, false, __ATOMIC_RELEASE,
@@ -126,8 +127,9 @@ static void end_claim(struct hawk_span *span, uint32_t tid)
 		hawk_syscall3(SYS_futex, (long)&span->claim, FUTEX_WAKE_PRIVATE, INT_MAX);
 }
 
-/** Nobody waits in vain, call after call, once the room is used up; and whoever takes the last of
- * it has a claim until it is there. */
+/** Returns true if there is no room left and nobody is making the span. Avoids a vain wait in every
+ * call once the room is used up; the thread that takes the last room holds a claim until its span
+ * is made. */
 static bool is_hopeless(const struct hawk_span *span, const struct hawk_span_shape *shape,
 			size_t bytes)
 {

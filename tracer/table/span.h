@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Spans: zeroed memory that is mapped once, when it is first needed, and never moves or grows.
+ * Spans: zeroed memory, mapped once at first use, that never moves or grows.
  *
  * Near the limit of memory, or the end of a table file, a span is shorter than wanted: it takes
  * half of what is left, so that others get something as well.
  *
- * One thread makes a span and the others wait for it, since memory that is made in vain may be lost
- * for good. That is no lock: the owner of the claim may be the very thread that a signal handler
- * interrupts, may have been jumped out of, or be left behind by a fork. So a thread never waits for
- * itself, and for others about a second. Then two make the same, and one loses what it made.
+ * One thread makes a span and the others wait, since memory mapped in vain may be lost for good.
+ * The claim is no lock: its owner may be the thread that a signal handler interrupts, may have been
+ * left by a jump, or be left behind by a fork. So a thread never waits for itself, and at most
+ * about a second for others. After that two threads make the same span, and one loses its memory.
  */
 #ifndef HAWK_TRACER_TABLE_SPAN_H
 #define HAWK_TRACER_TABLE_SPAN_H
@@ -19,27 +19,28 @@
 
 #include "hawk_trace_table.h"
 
-/** Zeros at first: nothing is mapped. */
+/** A span; all zeros means that nothing is mapped. */
 struct hawk_span {
-	uint64_t state; /**< number of its first page << 29 | pages; one word, so that both are of
-			   one moment */
+	uint64_t state; /**< number of its first page << 29 | pages; one word, so that both change
+			   together */
 	uint32_t claim; /**< thread id of its maker; 0 = none */
 };
 
 struct hawk_span_shape {
-	size_t bytes; /**< where there is room; whole pages */
-	size_t wiped; /**< the front that reads as zeros in a forked child, with a table file */
-	/** HAWK_EXTENT_PRIVATE: what only the tracer uses. Others are in the table file, if there
-	 * is one. */
+	size_t bytes; /**< wanted size, less when room is short; whole pages */
+	size_t wiped; /**< with a table file: bytes at the start that read as zeros in a forked
+			 child */
+	/** HAWK_EXTENT_PRIVATE for memory that only the tracer uses. Other kinds lie in the table
+	 * file, if any. */
 	enum hawk_extent_kind kind;
 };
 
 enum {
 	HAWK_SPAN_PAGE_LOG2 = 12,
-	HAWK_SPAN_COUNT_BITS = 29, /**< 2 TiB; the others are enough for 47 bits of address */
+	HAWK_SPAN_COUNT_BITS = 29, /**< up to 2 TiB; the other bits suffice for 47-bit addresses */
 };
 
-/** Address of the span if it is mapped and has `bytes` at least, else 0. */
+/** Returns the span's address if it is mapped with at least `bytes`, else 0. */
 static inline uint64_t hawk_span_find(const struct hawk_span *span, size_t bytes)
 {
 	const uint64_t count_mask = (UINT64_C(1) << HAWK_SPAN_COUNT_BITS) - 1;
@@ -50,11 +51,11 @@ static inline uint64_t hawk_span_find(const struct hawk_span *span, size_t bytes
 		       : 0;
 }
 
-/** As above, mapping the span if need be; 0: no memory. A handler that has interrupted its own
- * thread in the middle of this may get 0, too. */
+/** Same, but maps the span if necessary; 0 without memory. A handler that interrupted its own
+ * thread inside this function may get 0 too. */
 uint64_t hawk_span_reach(struct hawk_span *span, const struct hawk_span_shape *shape, size_t bytes);
 
-/** The span is what lies at `address`; nobody else uses it. */
+/** Makes the memory at `address` the span; nobody else may use it. */
 void hawk_span_set(struct hawk_span *span, uint64_t address, size_t bytes);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * System calls made directly: they never touch errno and no other library can stand in between.
- * Results are the kernel's: negative values are -errno.
+ * Direct system calls: they never touch errno, and no other library can intercept them. Results are
+ * the kernel's: negative values are -errno.
  */
 #ifndef HAWK_TRACER_TABLE_SYSCALL_H
 #define HAWK_TRACER_TABLE_SYSCALL_H
@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 
 #ifdef HAWK_MODEL
-/** The model checker of tests/model stands in for the kernel. */
+/** Provided by the model checker of tests/model instead of the kernel. */
 long hawk_syscall6(long number, long a, long b, long c, long d, long e, long f);
 #else
 static inline long hawk_syscall6(long number, long a, long b, long c, long d, long e, long f)
@@ -38,8 +38,8 @@ static inline long hawk_syscall3(long number, long a, long b, long c)
 	return hawk_syscall6(number, a, b, c, 0, 0, 0);
 }
 
-/** Anonymous zeroed memory at `hint` exactly if `fixed` (never replacing), else anywhere; NULL on
- * failure. */
+/** Maps anonymous zeroed memory, exactly at `hint` if `fixed` (never replacing), else anywhere;
+ * NULL on failure. */
 static inline void *hawk_map(uint64_t hint, size_t bytes, bool fixed)
 {
 	long flags = MAP_PRIVATE | MAP_ANONYMOUS | (fixed ? MAP_FIXED_NOREPLACE : 0);
@@ -55,25 +55,25 @@ static inline void hawk_unmap(void *memory, size_t bytes)
 }
 
 /**
- * Whether 8 bytes at `address` can be read, without a fault: rt_sigprocmask with an impossible
- * `how` copies the set from user memory first (EFAULT) and then refuses `how` (EINVAL). Needs no
- * right that a sandbox may have taken away from a program that uses signals at all; any other
- * answer is a sandbox's, and proves nothing.
+ * Returns true if 8 bytes at `address` can be read, without faulting: rt_sigprocmask with an
+ * impossible `how` first copies the set from user memory (EFAULT), then refuses `how` (EINVAL). A
+ * sandbox must allow this call to any program that uses signals. Any other result comes from a
+ * sandbox and proves nothing.
  */
 static inline bool hawk_readable(uint64_t address)
 {
 	const long einval = -22;
 
-	/* Without a set there is nothing to copy, and no fault. */
+	/* A null set is not copied, so it would not fault. */
 	return address &&
 	       hawk_syscall6(SYS_rt_sigprocmask, ~0, (long)address, 0, 8, 0, 0) == einval;
 }
 
-/** Reads the start of a file as text, at least what the kernel gives at once: a page. False: it
- * cannot be read. */
+/** Reads the start of a file as text: at least one page, which the kernel gives at once. Returns
+ * false if unreadable. */
 static inline bool hawk_read_text(const char *path, char *to, size_t size)
 {
-	/* As the C library opens files: a sandbox may allow nothing else. */
+	/* Open as the C library does: a sandbox may allow nothing else. */
 	long fd = hawk_syscall6(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
 	long got = -1;
 

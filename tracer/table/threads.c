@@ -13,10 +13,10 @@
 #include "span.h"
 
 enum {
-	FREE_MAP_WORDS =
-		4096, /**< 262,144 slots at once; threads beyond that are served like gone ones */
-	/** Destructor rounds, of four, until the slot is given back. The rest is for threads whose
-	 * first allocation is made by a destructor. */
+	FREE_MAP_WORDS = 4096, /**< 262,144 slots at once; threads beyond that are served like
+				  exiting ones */
+	/** Destructor rounds, out of four, before the slot is given back. The rest serve threads
+	 * whose first allocation happens in a destructor. */
 	EXIT_ROUNDS = 2,
 	PAGE_BYTES = 4096,
 };
@@ -25,12 +25,12 @@ const uint32_t hawk_thread_slot_bytes = sizeof(struct hawk_head);
 
 __thread struct hawk_slot *hawk_thread_slot __attribute__((tls_model("initial-exec")));
 
-/** Bit i: slot i is free to be used again. Slots at and above thread_count were never used. */
+/** Bit i is set if slot i is free for reuse. Slots at and above thread_count were never used. */
 static uint64_t *free_map;
 static uint32_t free_count;
 
-/** The private parts, in segments that double as those of the table do. Before each, in the same
- * span and up to the border of a page, lie the holds of its slots. */
+/** Private parts of the slots, in segments that double like the table's. The holds of a segment's
+ * slots lie before it, in the same span, up to a page boundary. */
 static struct hawk_span segments[HAWK_THREAD_SEGMENTS];
 
 static pthread_key_t exit_key;
@@ -53,7 +53,7 @@ static size_t holds_bytes(unsigned segment)
 		       sizeof(struct hawk_hold));
 }
 
-/** Where slot `index` lies in its segment. */
+/** Returns the offset of slot `index` in its segment. */
 static size_t place_of(uint32_t index, unsigned segment)
 {
 	return holds_bytes(segment) +
@@ -82,7 +82,7 @@ static struct hawk_hold *hold_of(const struct hawk_slot *slot, uint32_t index)
 	       (index - hawk_segment_first(segment, HAWK_THREAD_SEGMENT_LOG2));
 }
 
-/** Private part of slot `index`, mapping it if need be; NULL: no memory. */
+/** Returns the private part of slot `index`, mapping it if necessary; NULL without memory. */
 static struct hawk_slot *make_slot(uint32_t index)
 {
 	unsigned segment = hawk_segment_of(index, HAWK_THREAD_SEGMENT_LOG2);
@@ -98,7 +98,7 @@ static struct hawk_slot *make_slot(uint32_t index)
 	return hawk_threads_slot(index);
 }
 
-/** Slot `index`; `ret` is its part of the table. NULL: no memory. */
+/** Returns slot `index` and sets `*ret` to its part of the table. Returns NULL without memory. */
 static struct hawk_slot *attach(uint32_t index, struct hawk_head **ret)
 {
 	struct hawk_head *head = hawk_arena_element(HAWK_ARRAY_THREADS, index);
@@ -199,7 +199,7 @@ void hawk_threads_note_signal_stack(struct hawk_head *head, uint64_t start, uint
 	__atomic_store_n(&head->record.signal_stack, start, __ATOMIC_RELEASE);
 }
 
-/** The slot becomes the thread's, unless a handler that came in between has got it one. */
+/** Gives the slot to the thread, unless a handler gave it one meanwhile. */
 static struct hawk_slot *install(struct hawk_slot *slot, struct hawk_head *head)
 {
 	struct hawk_slot *expected = NULL;
@@ -233,13 +233,14 @@ void hawk_threads_restore(struct hawk_slot *slot)
 	if (!head)
 		return;
 	head->record.tid = (uint32_t)hawk_syscall3(SYS_gettid, 0, 0, 0);
-	/* The fork may have come while the thread was busy, in a handler: as if it had been jumped
-	 * out of, which the next recorded stack tells. */
+	/* A handler may have forked while the thread was busy. That looks like a jump out of the
+	 * handler, which the next recorded stack reveals. */
 	take_hold(slot, head,
 		  hawk_options.stacks ? (uint64_t)__builtin_frame_address(0) : HAWK_IDLE);
 }
 
-/** A slot for the thread. NULL: none, or a handler that came in between has got it one. */
+/** Takes a slot for the thread. Returns NULL if there is none, or if a handler took one
+ * meanwhile. */
 static struct hawk_slot *take_slot(void)
 {
 	struct hawk_slot *slot;
@@ -263,14 +264,14 @@ struct hawk_slot *hawk_threads_acquire(void)
 
 	hawk_file_enter(&pause);
 	slot = take_slot();
-	/* Once more: where signals cannot be blocked, the hold may be one on the parent's file. */
+	/* Check again: if signals cannot be blocked, the hold may be on the parent's file. */
 	hawk_file_check_fork();
 	hawk_file_exit(&pause);
 	if (!slot)
 		return hawk_thread_slot == HAWK_SLOT_GONE ? NULL : hawk_thread_slot;
 	if (exit_key_made) {
-		/* With very many keys in the process this callocs; the busy mark makes that call a
-		 * nested one. */
+		/* With very many keys in the process this calls calloc; the busy mark makes that
+		 * call a nested one. */
 		hawk_threads_begin(slot, HAWK_BUSY_FOR_SURE);
 		pthread_setspecific(exit_key, slot);
 		hawk_threads_end(slot);
@@ -284,7 +285,7 @@ static void release(struct hawk_slot *slot)
 	struct hawk_head *head;
 
 	hawk_file_enter(&pause);
-	if (hawk_thread_slot == slot) { /* or a forked child is without memory */
+	if (hawk_thread_slot == slot) { /* else a forked child has no memory */
 		head = hawk_threads_head(slot);
 		hawk_threads_begin(slot, HAWK_BUSY_FOR_SURE);
 		hawk_counters_recover(head);

@@ -7,12 +7,12 @@
  *     bucket of 8 words = 64 bytes, 64 of them in table 0
  *     word: low half of the hash << 32 | trace id; 0 = empty
  *
- * The high bits of a hash name one bucket in each table. Of these, one after the other, words are
- * filled in order and never change: so there is one place where a new stack of that hash can go,
- * and who loses the race for it looks at what is there now.
+ * The high bits of a hash name one bucket in each table. These buckets are filled one after the
+ * other, word by word, and words never change. So a new stack of that hash has exactly one place,
+ * and the loser of a race for it compares with the word now there.
  *
- * Where memory runs out, shorter tables take the place of those to come: most stacks are in the
- * ones before, and what is left is needed for the stacks themselves.
+ * When memory runs short, later tables are made shorter: most stacks are in the earlier ones, and
+ * the remaining memory is needed for the stacks themselves.
  */
 #include "traces.h"
 
@@ -21,22 +21,22 @@
 #include "place.h"
 
 enum {
-	TABLES = 12, /**< the last one is longer than there are ids for */
+	TABLES = 12, /**< the last table is longer than the range of ids */
 	BUCKETS_LOG2_MIN = 6,
 	BUCKETS_LOG2_STEP = 2,
-	BUCKETS_LOG2_SHORT = 12, /**< 256 KiB: none is shorter for lack of room */
-	ROOM_SHARE = 4,          /**< a table takes at most one part in so many of what is left */
+	BUCKETS_LOG2_SHORT = 12, /**< 256 KiB: smallest table when room is short */
+	ROOM_SHARE = 4,          /**< a table takes at most this fraction of the remaining room */
 	WAYS = HAWK_TRACES_WAYS,
 
 	LOG2_MASK = 63,
 };
 
-/** Address of each table, and below it log2 of the number of its buckets. */
+/** Address of each table, with log2 of its number of buckets in the low bits. */
 static uint64_t tables[TABLES];
 
 enum {
 	KNOWN_SETS_MAX = 1 << HAWK_KNOWN_SETS_LOG2_MAX,
-	KNOWN_TRACES_PER_SET = 3, /**< of four entries: more, and many sets would overflow */
+	KNOWN_TRACES_PER_SET = 3, /**< of four entries; with more, many sets would overflow */
 };
 
 struct hawk_known hawk_known = {.set_mask = (1 << HAWK_KNOWN_SETS_LOG2_MIN) - 1};
@@ -49,7 +49,8 @@ bool hawk_known_init(void)
 	return hawk_known.entries != NULL;
 }
 
-/** Sets for all traces that there are. Racing threads may set it back once: no harm. */
+/** Grows the number of sets to fit all traces. Racing threads may set it back once, which is
+ * harmless. */
 static void grow_known(void)
 {
 	uint64_t traces = __atomic_load_n(&hawk_table_header->trace_count, __ATOMIC_RELAXED);
@@ -105,7 +106,7 @@ bool hawk_traces_init(void)
 	return hawk_known_init();
 }
 
-/** Makes a table and returns its word; 0: no memory. */
+/** Makes a table and returns its word; 0 without memory. */
 static uint64_t make_table(unsigned number)
 {
 	unsigned log2 = buckets_log2(number);
@@ -120,7 +121,7 @@ static uint64_t make_table(unsigned number)
 	return word;
 }
 
-/** The bucket of `hash` in a table; NULL: no memory. */
+/** Returns the bucket of `hash` in a table; NULL without memory. */
 static uint64_t *bucket_of(unsigned number, uint64_t hash)
 {
 	uint64_t word = __atomic_load_n(&tables[number], __ATOMIC_ACQUIRE);
@@ -147,7 +148,7 @@ static void cursor_enter(struct record_cursor *cursor, const struct hawk_trace_r
 	while (skip >= record->own_count) {
 		const struct hawk_trace_record *tail = hawk_arena_trace(record->tail_trace);
 
-		/* Of the tail's frames only the outermost tail_count are ours. */
+		/* Only the outermost tail_count of the tail's frames are ours. */
 		skip = skip - record->own_count + (tail->own_count + (uint32_t)tail->tail_count) -
 		       record->tail_count;
 		record = tail;
@@ -184,7 +185,7 @@ static bool frames_equal(const struct hawk_trace_record *record, const struct ha
 	return true;
 }
 
-/** The id of `frames` if that is what `word` is of; else 0. */
+/** Returns the id in `word` if it is the id of `frames`, else 0. */
 static uint32_t id_if_equal(uint64_t word, const struct hawk_frames *frames)
 {
 	uint32_t id = (uint32_t)word;
@@ -197,8 +198,8 @@ static uint32_t id_if_equal(uint64_t word, const struct hawk_frames *frames)
 }
 
 /**
- * Goes on to the trace that really holds the outermost `tail_count` frames: without this, tails
- * would lead through ever more traces that contribute nothing.
+ * Returns the trace that really holds the outermost `tail_count` frames. Without this, tails would
+ * lead through ever more traces that contribute nothing.
  */
 static uint32_t resolve_tail(uint32_t trace, uint32_t tail_count)
 {
@@ -237,21 +238,22 @@ static uint32_t make_record(const struct hawk_frames *frames)
 	return id;
 }
 
-/** A new record that is not in the index yet; 0 if there is no room. */
+/** Writes a new record, not yet in the index. Returns 0 without room. */
 static uint32_t write_record(const struct hawk_frames *frames)
 {
 	hawk_file_check_fork();
 	return hawk_file_lost ? 0 : make_record(frames);
 }
 
-/** What becomes of a stack that is looked up. */
+/** State of a lookup. */
 struct search {
 	const struct hawk_frames *frames;
 	uint32_t written; /**< its new record; 0 = none so far */
-	uint32_t id;      /**< the answer; 0 = there was no room */
+	uint32_t id;      /**< the result; 0 = no room */
 };
 
-/** True: it was this word's stack, or is now, or there is no room for another. */
+/** Returns true if the word held this stack, holds it now, or there is no room for another
+ * record. */
 static bool ends_at(struct search *search, uint64_t *at)
 {
 	const struct hawk_frames *frames = search->frames;
@@ -265,7 +267,7 @@ static bool ends_at(struct search *search, uint64_t *at)
 		    __atomic_compare_exchange_n(at, &word, frames->hash << 32 | search->written,
 						false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
 			return true;
-		/* Somebody was quicker: perhaps with the very same stack. Then our record stays
+		/* Another thread was quicker, perhaps with the same stack. Then our record stays
 		 * behind: valid, not in the index, never used. */
 	}
 	search->id = id_if_equal(word, frames);
