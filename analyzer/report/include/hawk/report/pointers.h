@@ -71,6 +71,9 @@ void hawk_report_json_site_stack(const struct hawk_pointer_report *report, uint3
 void hawk_report_json_retained(const struct hawk_site_retained *retained, bool exact,
 			       struct hawk_json *json);
 
+/** Returns the site of live blocks that were not sampled and so have no stack; NULL = none. */
+const struct hawk_site *hawk_report_not_sampled(const struct hawk_heap *heap);
+
 /** Prints the line that explains the column "start only". */
 void hawk_report_put_start_only(const struct hawk_screen *screen);
 
@@ -120,6 +123,12 @@ struct hawk_error *hawk_report_paths_json(const struct hawk_pointer_report *repo
 struct hawk_tree_view hawk_report_tree_view(const struct hawk_pointer_report *report,
 					    const struct hawk_screen *screen, bool roots);
 
+/** Appends the name of a node, at most `width` columns (SIZE_MAX = whole). */
+void hawk_report_append_tree_node(const struct hawk_pointer_report *report,
+				  const struct hawk_tree_roots *groups,
+				  const struct hawk_site_tree_node *node, size_t width,
+				  struct hawk_text *text);
+
 /** A tree of sites below roots, as text, as JSON ("tree"). With tree->both, nodes also have sums by
  * start pointers. */
 void hawk_report_tree(const struct hawk_pointer_report *report,
@@ -160,6 +169,10 @@ typedef void hawk_rows_function(const void *context, const struct hawk_screen *s
 void hawk_report_put_rows(const struct hawk_pointer_report *report,
 			  const struct hawk_screen *screen, hawk_rows_function *put,
 			  const void *context);
+
+/** Sorts the sites of `list`; returns how many are shown: report->top, else `usual`. */
+size_t hawk_report_choose_sites(const struct hawk_pointer_report *report,
+				struct hawk_site_list *list, size_t usual);
 
 /** The site graph: for each requested site, who holds its blocks. */
 struct hawk_error *hawk_report_site_graph(const struct hawk_pointer_report *report,

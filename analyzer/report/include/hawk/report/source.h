@@ -19,6 +19,16 @@ struct hawk_source_report {
 	uint32_t context; /**< lines shown before and behind each line with values */
 };
 
+/** The values of a line, and those that the profile of a heap without counters lacks. */
+struct hawk_source_sums {
+	uint64_t flat_bytes, flat_objects, cum_bytes, cum_objects;
+	uint64_t flat_alloc_bytes, flat_alloc_objects, cum_alloc_bytes, cum_alloc_objects;
+	bool has_alloc;
+};
+
+struct hawk_source_sums hawk_source_sums_of(const struct hawk_profile *profile,
+					    const struct hawk_source_values *values);
+
 void hawk_report_source(const struct hawk_source_report *report, const struct hawk_screen *screen);
 
 /** An object of the array "functions". */

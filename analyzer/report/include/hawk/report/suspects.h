@@ -26,6 +26,10 @@ void hawk_report_suspects(const struct hawk_suspects_report *suspects,
 /** "suspects" and "suspects_skipped" */
 void hawk_report_suspects_json(const struct hawk_suspects_report *suspects, struct hawk_json *json);
 
+/** Appends the command that says more about `suspect`. */
+void hawk_suspects_append_command(const struct hawk_suspects_report *suspects,
+				  const struct hawk_suspect *suspect, struct hawk_text *text);
+
 /** Appends `word` quoted for a shell, in printable ASCII. */
 void hawk_append_shell_word(struct hawk_text *text, const char *word);
 

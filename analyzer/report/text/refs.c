@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * hawk-core refs: the pointers to one block, as text and as JSON.
+ * hawk-core refs: the pointers to one block.
  */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "hawk/base/cleanup.h"
-#include "json/objects.h"
 #include "hawk/base/quantity.h"
 #include "hawk/report/pointers.h"
 #include "site_stacks.h"
@@ -103,83 +102,4 @@ void hawk_report_refs(const struct hawk_pointer_report *report, const struct haw
 				   address, inside);
 	put_roots(report, refs, screen);
 	put_groups(report, refs, screen);
-}
-
-static void put_json_pointer(const struct hawk_referrer *pointer, struct hawk_json *json)
-{
-	hawk_json_put_boolean(json, "interior", pointer->interior);
-	hawk_json_put_integer_if(json, "inside", pointer->inside != HAWK_OFFSET_UNKNOWN,
-				 pointer->inside);
-}
-
-static void put_json_roots(const struct hawk_pointer_report *report, const struct hawk_refs *refs,
-			   struct hawk_json *json)
-{
-	size_t end = hawk_report_limit(report, 0, refs->root_count, true);
-
-	hawk_json_put_array(json, "roots");
-	for (size_t i = 0; i < end; i++) {
-		hawk_json_object(json);
-		hawk_json_put_root(json, "root", report->roots, refs->list.items[i].source);
-		put_json_pointer(&refs->list.items[i], json);
-		hawk_json_object_end(json);
-	}
-	hawk_json_array_end(json);
-}
-
-static void put_json_blocks(const struct hawk_pointer_report *report, const struct hawk_refs *refs,
-			    struct hawk_json *json)
-{
-	const struct hawk_referrer *pointers = refs->list.items + refs->root_count;
-	size_t end = hawk_report_limit(report, 0, refs->list.count - refs->root_count, true);
-
-	hawk_json_put_array(json, "blocks");
-	for (size_t i = 0; i < end; i++) {
-		hawk_json_object(json);
-		hawk_report_json_block(report, pointers[i].source, json);
-		hawk_json_put_integer_if(json, "offset", pointers[i].offset != HAWK_OFFSET_UNKNOWN,
-					 pointers[i].offset);
-		put_json_pointer(&pointers[i], json);
-		hawk_json_object_end(json);
-	}
-	hawk_json_array_end(json);
-}
-
-static void put_json_groups(const struct hawk_pointer_report *report, const struct hawk_refs *refs,
-			    struct hawk_json *json)
-{
-	size_t end = hawk_report_limit(report, 0, refs->group_count, true);
-
-	hawk_json_put_array(json, "groups");
-	for (size_t i = 0; i < end; i++) {
-		const struct hawk_refs_group *group = &refs->groups[i];
-
-		hawk_json_object(json);
-		hawk_json_put_site(json, "site", report->heap, group->site);
-		hawk_json_put_integer_if(json, "offset", group->offset != HAWK_SITE_ANYWHERE,
-					 group->offset);
-		hawk_json_put_integer(json, "pointers", group->pointers);
-		hawk_json_put_integer(json, "interior", group->interior);
-		hawk_json_put_address(json, "example",
-				      hawk_block_start(&report->heap->index, group->example));
-		hawk_report_json_site_stack(report, group->site, json);
-		hawk_json_object_end(json);
-	}
-	hawk_json_array_end(json);
-}
-
-void hawk_report_refs_json(const struct hawk_pointer_report *report, const struct hawk_refs *refs,
-			   uint64_t address, struct hawk_json *json)
-{
-	uint64_t inside = address - hawk_block_start(&report->heap->index, refs->block);
-
-	hawk_json_object(json);
-	hawk_json_put_object(json, "block");
-	hawk_report_json_block(report, refs->block, json);
-	hawk_json_put_integer(json, "inside", inside);
-	hawk_json_object_end(json);
-	put_json_roots(report, refs, json);
-	put_json_blocks(report, refs, json);
-	put_json_groups(report, refs, json);
-	hawk_json_object_end(json);
 }

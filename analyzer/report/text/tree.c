@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Trees "root; site; site ...": as indented text with the small branches left out, as JSON.
+ * Trees "root; site; site ...": as indented text with the small branches left out.
  *
  * Trees are as deep as HAWK_SITE_TREE_DEPTH, so recursion has a limit.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "hawk/base/cleanup.h"
-#include "json/objects.h"
 #include "hawk/analysis/leaks.h"
 #include "hawk/base/quantity.h"
 #include "hawk/report/pointers.h"
@@ -33,7 +31,6 @@ struct writer {
 	const struct hawk_tree_rows *rows;
 	const struct hawk_screen *screen;
 	struct hawk_output *output;
-	struct hawk_json *json;
 	int blocks_width;
 };
 
@@ -65,22 +62,23 @@ static void append_root(struct hawk_text *text, const char *name, size_t width)
 	hawk_utf8_append_middle_cut(text, module.bytes, width - used);
 }
 
-/** For text and JSON. */
-static void append_name(const struct writer *writer, const struct hawk_site_tree_node *node,
-			size_t width, struct hawk_text *text)
+void hawk_report_append_tree_node(const struct hawk_pointer_report *report,
+				  const struct hawk_tree_roots *groups,
+				  const struct hawk_site_tree_node *node, size_t width,
+				  struct hawk_text *text)
 {
 	bool several = node->kind == HAWK_TREE_SEVERAL;
 
 	if (node->kind == HAWK_TREE_SITE) {
-		hawk_site_name_tell(writer->report->names, node->key, width, text);
+		hawk_site_name_tell(report->names, node->key, width, text);
 	} else if (node->kind == HAWK_TREE_ROOT || several) {
 		if (several && width != SIZE_MAX)
 			width -= strlen(and_others);
-		append_root(text, writer->groups->names[node->key], width);
+		append_root(text, groups->names[node->key], width);
 		hawk_text_puts(text, several ? and_others : "");
 	} else {
-		hawk_text_puts(text, hawk_site_tree_special_name(
-					     node->kind, hawk_leaks_doubt(writer->report->graph)));
+		hawk_text_puts(text, hawk_site_tree_special_name(node->kind,
+								 hawk_leaks_doubt(report->graph)));
 	}
 }
 
@@ -107,7 +105,8 @@ static void put_node(const struct writer *writer, const struct hawk_tree_row *ro
 								     : NAME_WIDTH_MIN;
 	CLEANUP(text) struct hawk_text text = {0};
 
-	append_name(writer, node, writer->screen->full ? SIZE_MAX : room, &text);
+	hawk_report_append_tree_node(writer->report, writer->groups, node,
+				     writer->screen->full ? SIZE_MAX : room, &text);
 	put_figures(writer, row);
 	hawk_output_fill(writer->output, ' ', indent);
 	hawk_screen_line(writer->screen, &text);
@@ -189,57 +188,6 @@ void hawk_report_tree(const struct hawk_pointer_report *report,
 	hawk_screen_faint(screen, "%10s %s%7s %*s  %s\n", "size", tree->both ? "start only " : "",
 			  "share", writer.blocks_width, "blocks", "held by");
 	hawk_report_put_rows(report, screen, put_rows, &writer);
-}
-
-static void put_json_sums(struct hawk_json *json, uint64_t flat_objects, uint64_t flat_bytes,
-			  uint64_t cum_objects, uint64_t cum_bytes)
-{
-	hawk_json_put_integer(json, "flat_objects", flat_objects);
-	hawk_json_put_integer(json, "flat_bytes", flat_bytes);
-	hawk_json_put_integer(json, "cum_objects", cum_objects);
-	hawk_json_put_integer(json, "cum_bytes", cum_bytes);
-}
-
-static void put_json_node(const struct writer *writer, const struct hawk_tree_row *row)
-{
-	static const char *const kinds[] = {"all", "root", "several", "shared", "lost", "site"};
-	const struct hawk_site_tree_node *node = &writer->tree->nodes[row->node];
-	struct hawk_json *json = writer->json;
-	CLEANUP(text) struct hawk_text name = {0};
-
-	append_name(writer, node, SIZE_MAX, &name);
-	hawk_json_object(json);
-	hawk_json_put_string(json, "kind", kinds[node->kind]);
-	hawk_json_put_string(json, "name", name.bytes);
-	hawk_json_put_site(json, "site", writer->report->heap,
-			   node->kind == HAWK_TREE_SITE ? node->key : UINT32_MAX);
-	put_json_sums(json, node->flat_objects, node->flat_bytes, node->cum_objects,
-		      node->cum_bytes);
-	hawk_json_put_integer(json, "parent", row->parent);
-	if (writer->tree->both) {
-		const struct hawk_site_tree_sums *start = &node->start;
-
-		hawk_json_put_object(json, "start_pointers");
-		put_json_sums(json, start->flat_objects, start->flat_bytes, start->cum_objects,
-			      start->cum_bytes);
-		hawk_json_object_end(json);
-	}
-	hawk_json_object_end(json);
-}
-
-/* A flat list, parents before children, because JSON readers do not like to be nested 60 deep. */
-void hawk_report_tree_json(const struct hawk_pointer_report *report,
-			   const struct hawk_tree_roots *groups, const struct hawk_tree_rows *rows,
-			   struct hawk_json *json)
-{
-	struct writer writer = {
-		.report = report, .groups = groups, .tree = rows->tree, .json = json};
-
-	if (!hawk_json_put_known_array(json, "tree", report->heap))
-		return;
-	for (size_t i = 0; i < rows->count; i++)
-		put_json_node(&writer, &rows->items[i]);
-	hawk_json_array_end(json);
 }
 
 void hawk_report_retained_roots(const struct hawk_pointer_report *report,

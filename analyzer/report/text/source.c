@@ -18,13 +18,6 @@ enum {
 	ELLIPSIS = 3,
 };
 
-/** The values of a line, and those that the profile of a heap without counters lacks. */
-struct values {
-	uint64_t flat_bytes, flat_objects, cum_bytes, cum_objects;
-	uint64_t flat_alloc_bytes, flat_alloc_objects, cum_alloc_bytes, cum_alloc_objects;
-	bool has_alloc;
-};
-
 static uint64_t value(const struct hawk_profile *profile, const int64_t *values, const char *column)
 {
 	uint32_t number = hawk_profile_column(profile, column);
@@ -32,10 +25,10 @@ static uint64_t value(const struct hawk_profile *profile, const int64_t *values,
 	return number == UINT32_MAX || values[number] < 0 ? 0 : (uint64_t)values[number];
 }
 
-static struct values values_of(const struct hawk_profile *profile,
-			       const struct hawk_source_values *values)
+struct hawk_source_sums hawk_source_sums_of(const struct hawk_profile *profile,
+					    const struct hawk_source_values *values)
 {
-	return (struct values){
+	return (struct hawk_source_sums){
 		.flat_bytes = value(profile, values->flat, "inuse_space"),
 		.flat_objects = value(profile, values->flat, "inuse_objects"),
 		.cum_bytes = value(profile, values->cum, "inuse_space"),
@@ -68,7 +61,7 @@ static void put_column(const struct hawk_screen *screen, const char *text)
 }
 
 /** The columns in front of a line: flat, cum, blocks, allocated. Returns their width. */
-static unsigned put_values(const struct hawk_screen *screen, const struct values *values)
+static unsigned put_values(const struct hawk_screen *screen, const struct hawk_source_sums *values)
 {
 	put_column(screen, bytes_text(screen, values->flat_bytes).text);
 	put_column(screen, bytes_text(screen, values->cum_bytes).text);
@@ -162,7 +155,8 @@ static void put_lines(const struct hawk_source_report *report, const struct hawk
 		uint32_t first = number > context ? number - context : 1;
 		uint32_t next = i + 1 < report->unit->count ? lines[i + 1].number : UINT32_MAX;
 		uint32_t end = plus(number, plus(context, 1));
-		struct values values = values_of(report->profile, &lines[i].values);
+		struct hawk_source_sums values =
+			hawk_source_sums_of(report->profile, &lines[i].values);
 
 		if (shown && first > shown)
 			hawk_screen_faint(screen, "%*s\n", (int)(4 * column_width(screen) + 10),
@@ -215,7 +209,7 @@ static void put_title(const struct hawk_source_report *report, const struct hawk
 	const struct hawk_source_unit *unit = report->unit;
 	const struct hawk_profile *profile = report->profile;
 	size_t width = screen->full ? SIZE_MAX : screen->width - 2;
-	struct values values = values_of(profile, &unit->values);
+	struct hawk_source_sums values = hawk_source_sums_of(profile, &unit->values);
 	CLEANUP(text) struct hawk_text name = {0};
 	CLEANUP(text) struct hawk_text place = {0};
 
@@ -238,68 +232,4 @@ void hawk_report_source(const struct hawk_source_report *report, const struct ha
 {
 	put_title(report, screen);
 	put_lines(report, screen);
-}
-
-static void put_json_sums(struct hawk_json *json, const char *key, const uint64_t inuse[2],
-			  const uint64_t alloc[2], bool has_alloc)
-{
-	hawk_json_put_object(json, key);
-	hawk_json_put_integer(json, "inuse_objects", inuse[0]);
-	hawk_json_put_integer(json, "inuse_bytes", inuse[1]);
-	hawk_json_put_integer_if(json, "alloc_objects", has_alloc, alloc[0]);
-	hawk_json_put_integer_if(json, "alloc_bytes", has_alloc, alloc[1]);
-	hawk_json_object_end(json);
-}
-
-static void put_json_values(const struct hawk_profile *profile,
-			    const struct hawk_source_values *from, struct hawk_json *json)
-{
-	struct values values = values_of(profile, from);
-
-	put_json_sums(json, "flat", (uint64_t[]){values.flat_objects, values.flat_bytes},
-		      (uint64_t[]){values.flat_alloc_objects, values.flat_alloc_bytes},
-		      values.has_alloc);
-	put_json_sums(json, "cum", (uint64_t[]){values.cum_objects, values.cum_bytes},
-		      (uint64_t[]){values.cum_alloc_objects, values.cum_alloc_bytes},
-		      values.has_alloc);
-}
-
-static void put_json_line(const struct hawk_source_report *report,
-			  const struct hawk_source_line *line, struct hawk_json *json)
-{
-	CLEANUP(text) struct hawk_text text = {0};
-	size_t bytes;
-	const char *code = hawk_source_file_line(&report->text->file, line->number, &bytes);
-
-	if (code)
-		hawk_text_append(&text, code, bytes);
-	hawk_json_object(json);
-	hawk_json_put_integer_if(json, "line", line->number, line->number);
-	hawk_json_put_string(json, "text", code ? hawk_text_string(&text) : NULL);
-	put_json_values(report->profile, &line->values, json);
-	hawk_json_object_end(json);
-}
-
-static const char *known(const struct hawk_profile *profile, uint32_t string)
-{
-	return string ? hawk_profile_text(profile, string) : NULL;
-}
-
-void hawk_report_source_json(const struct hawk_source_report *report, struct hawk_json *json)
-{
-	const struct hawk_source_unit *unit = report->unit;
-	const struct hawk_profile *profile = report->profile;
-
-	hawk_json_object(json);
-	hawk_json_put_string(json, "function", known(profile, unit->function));
-	hawk_json_put_string(json, "module", known(profile, profile->modules[unit->module].path));
-	hawk_json_put_string(json, "file", known(profile, unit->file));
-	hawk_json_put_string(json, "found", report->text->file.path);
-	hawk_json_put_boolean(json, "newer", report->text->newer);
-	put_json_values(profile, &unit->values, json);
-	hawk_json_put_array(json, "lines");
-	for (size_t i = 0; i < unit->count; i++)
-		put_json_line(report, &report->lines->lines[unit->first + i], json);
-	hawk_json_array_end(json);
-	hawk_json_object_end(json);
 }

@@ -8,9 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "hawk/analysis/block_order.h"
 #include "hawk/base/cleanup.h"
-#include "json/objects.h"
 #include "hawk/analysis/leaks.h"
 #include "hawk/base/quantity.h"
 #include "hawk/report/pointers.h"
@@ -173,60 +171,6 @@ struct hawk_error *hawk_report_path(const struct hawk_pointer_report *report,
 	return err ? err : put_path(report, paths, block, screen);
 }
 
-static void put_json_step(const struct hawk_pointer_report *report, const struct hawk_path *path,
-			  uint32_t i, struct hawk_json *json)
-{
-	hawk_json_object(json);
-	hawk_report_json_block(report, path->blocks[i], json);
-	if (i) {
-		struct hawk_referrer pointer = pointer_to(report, path, i);
-
-		hawk_json_put_integer_if(json, "offset", pointer.offset != HAWK_OFFSET_UNKNOWN,
-					 pointer.offset);
-		hawk_json_put_boolean(json, "interior", pointer.interior);
-	}
-	hawk_report_json_site_stack(report, hawk_heap_site_at(report->heap, path->blocks[i]), json);
-	hawk_json_object_end(json);
-}
-
-static struct hawk_error *put_json_path(const struct hawk_pointer_report *report,
-					const struct hawk_paths *paths, uint32_t block,
-					struct hawk_json *json)
-{
-	CLEANUP(path) struct hawk_path path = {0};
-	struct hawk_error *err = hawk_path_to(paths, block, &path);
-
-	if (err)
-		return err;
-	hawk_json_object(json);
-	hawk_json_put_object(json, "block");
-	hawk_report_json_block(report, block, json);
-	hawk_json_put_string(
-		json, "reach",
-		hawk_json_reach_key(hawk_leaks_kind(report->graph, report->reach, block)));
-	hawk_json_object_end(json);
-	if (path.count)
-		hawk_json_put_root(json, "root", report->roots, path.root);
-	else
-		hawk_json_put_null(json, "root");
-	hawk_json_put_array(json, "steps");
-	for (uint32_t i = 0; i < path.count; i++)
-		put_json_step(report, &path, i, json);
-	hawk_json_array_end(json);
-	hawk_json_object_end(json);
-	return NULL;
-}
-
-struct hawk_error *hawk_report_path_json(const struct hawk_pointer_report *report,
-					 const struct hawk_paths *paths, uint64_t address,
-					 struct hawk_json *json)
-{
-	uint32_t block;
-	struct hawk_error *err = hawk_report_find_block(report, address, &block);
-
-	return err ? err : put_json_path(report, paths, block, json);
-}
-
 static void put_sums(const struct hawk_pointer_report *report,
 		     const struct hawk_path_targets *targets, const struct hawk_screen *screen)
 {
@@ -267,25 +211,4 @@ struct hawk_error *hawk_report_paths(const struct hawk_pointer_report *report,
 			"\n... %s more; hawk-core merge-paths merges the paths to all of them\n",
 			hawk_quantity_count(targets->all.objects - targets->shown.count).text);
 	return NULL;
-}
-
-struct hawk_error *hawk_report_paths_json(const struct hawk_pointer_report *report,
-					  const struct hawk_paths *paths,
-					  const struct hawk_path_targets *targets,
-					  struct hawk_json *json)
-{
-	const struct hawk_numbered_block *shown = targets->shown.items;
-	struct hawk_error *err = NULL;
-
-	hawk_json_put_object(json, "chosen");
-	hawk_json_put_integer(json, "objects", targets->all.objects);
-	hawk_json_put_integer(json, "bytes", targets->all.bytes);
-	hawk_json_put_integer(json, "unreached_objects", targets->unreached.objects);
-	hawk_json_put_integer(json, "unreached_bytes", targets->unreached.bytes);
-	hawk_json_object_end(json);
-	hawk_json_put_array(json, "addresses");
-	for (size_t i = 0; i < targets->shown.count && !err; i++)
-		err = put_json_path(report, paths, shown[i].number, json);
-	hawk_json_array_end(json);
-	return err;
 }

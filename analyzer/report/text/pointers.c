@@ -8,7 +8,6 @@
 
 #include "hawk/base/cleanup.h"
 #include "hawk/names/function_name.h"
-#include "json/objects.h"
 #include "hawk/base/quantity.h"
 #include "hawk/report/pointers.h"
 #include "hawk/base/utf8.h"
@@ -32,14 +31,6 @@ void hawk_report_put_none(const struct hawk_pointer_report *report,
 			  const struct hawk_screen *screen)
 {
 	hawk_output_puts(screen->output, report->filter ? "  no block matches\n" : "  none\n");
-}
-
-void hawk_report_json_chosen(const struct hawk_pointer_report *report, struct hawk_json *json)
-{
-	struct hawk_chosen chosen = hawk_chosen_sum(report->heap, report->chosen);
-
-	if (report->chosen)
-		hawk_json_put_sum(json, "chosen", chosen.objects, chosen.bytes);
 }
 
 /** Columns for a type, brackets not counted, where `left` are for name and type; 0 = too few. */
@@ -83,41 +74,7 @@ void hawk_report_put_block(const struct hawk_pointer_report *report,
 	hawk_screen_line(screen, &text);
 }
 
-void hawk_report_json_block(const struct hawk_pointer_report *report, uint32_t number,
-			    struct hawk_json *json)
-{
-	struct hawk_block block;
-
-	hawk_heap_block(report->heap, number, &block);
-	hawk_json_put_address(json, "address", block.start);
-	hawk_json_put_integer(json, "size", block.size);
-	hawk_json_put_site(json, "site", report->heap, hawk_heap_site_at(report->heap, number));
-	hawk_json_put_string(json, "type",
-			     report->types ? hawk_block_type(report->types, &block) : NULL);
-}
-
-void hawk_report_json_site_stack(const struct hawk_pointer_report *report, uint32_t site,
-				 struct hawk_json *json)
-{
-	hawk_json_put_site_stack(json, report->symbols, report->heap, site);
-}
-
-void hawk_report_json_retained(const struct hawk_site_retained *retained, bool exact,
-			       struct hawk_json *json)
-{
-	if (!retained) {
-		hawk_json_put_null(json, "retained_bytes");
-		return;
-	}
-	hawk_json_put_object(json, "retained_bytes");
-	hawk_json_put_integer(json, "all_pointers", retained->all_pointers);
-	hawk_json_put_integer(json, "start_pointers", retained->start_pointers);
-	hawk_json_put_boolean(json, "exact", exact);
-	hawk_json_object_end(json);
-}
-
-/** Live blocks without a stack, because they were not sampled; NULL = none. */
-static const struct hawk_site *not_sampled(const struct hawk_heap *heap)
+const struct hawk_site *hawk_report_not_sampled(const struct hawk_heap *heap)
 {
 	for (size_t i = 0; heap->sample_mean && i < heap->site_count; i++)
 		if (heap->sites[i].id == HAWK_SITE_NOT_SAMPLED)
@@ -129,7 +86,7 @@ void hawk_report_put_sampling(const struct hawk_pointer_report *report,
 			      const struct hawk_screen *screen)
 {
 	const struct hawk_heap *heap = report->heap;
-	const struct hawk_site *others = not_sampled(heap);
+	const struct hawk_site *others = hawk_report_not_sampled(heap);
 
 	if (!heap->sample_mean)
 		return;
@@ -139,20 +96,6 @@ void hawk_report_put_sampling(const struct hawk_pointer_report *report,
 			   hawk_quantity_bytes(heap->sample_mean).text,
 			   hawk_quantity_count(others ? others->inuse_objects : 0).text,
 			   hawk_quantity_bytes(others ? others->inuse_bytes : 0).text);
-}
-
-/** "sampled": how, and what has no site because of it. */
-static void put_json_sampling(const struct hawk_heap *heap, struct hawk_json *json)
-{
-	const struct hawk_site *others = not_sampled(heap);
-
-	if (!heap->sample_mean)
-		return;
-	hawk_json_put_object(json, "sampled");
-	hawk_json_put_integer(json, "mean_bytes", heap->sample_mean);
-	hawk_json_put_integer(json, "other_objects", others ? others->inuse_objects : 0);
-	hawk_json_put_integer(json, "other_bytes", others ? others->inuse_bytes : 0);
-	hawk_json_object_end(json);
 }
 
 void hawk_report_put_start_only(const struct hawk_screen *screen)
@@ -177,19 +120,6 @@ struct hawk_error *hawk_report_find_block(const struct hawk_pointer_report *repo
 					 address);
 	return hawk_error_create(HAWK_ERROR_NOT_FOUND, "0x%" PRIx64 ": no block is known: %s",
 				 address, hawk_heap_unknown_text(report->heap));
-}
-
-void hawk_report_json_begin(const struct hawk_pointer_report *report, struct hawk_json *json,
-			    struct hawk_output *output, const char *schema, unsigned lines)
-{
-	hawk_json_begin(json, output, schema, report->source, lines);
-	hawk_json_put_string(json, "unknown", hawk_heap_unknown_text(report->heap));
-	put_json_sampling(report->heap, json);
-}
-
-void hawk_report_json_end(const struct hawk_pointer_report *report, struct hawk_json *json)
-{
-	hawk_json_end(json, report->findings, hawk_findings_partial(report->findings));
 }
 
 void hawk_report_put_rows(const struct hawk_pointer_report *report,

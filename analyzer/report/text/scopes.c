@@ -1,25 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The program's named scopes with their sums, as text and as JSON.
+ * The program's named scopes with their sums.
  */
-#include <stdlib.h>
 
 #include "hawk/base/cleanup.h"
-#include "json/objects.h"
 #include "hawk/base/quantity.h"
 #include "hawk/report/report.h"
 #include "hawk/analysis/scope_groups.h"
 #include "hawk/base/utf8.h"
 
 enum { DEFAULT_TOP = 20, NUMBER_COLUMNS = 56 };
-
-static struct hawk_error *make_groups(const struct hawk_report *report,
-				      struct hawk_scope_group **ret, size_t *count)
-{
-	return hawk_scope_groups_make(report->heap, report->list->sites, report->list->count,
-				      report->sort, ret, count);
-}
 
 static struct hawk_quantity size_text(const struct hawk_screen *screen, uint64_t bytes)
 {
@@ -53,7 +44,9 @@ struct hawk_error *hawk_report_scopes(const struct hawk_report *report,
 {
 	CLEANUP(free_ptr) struct hawk_scope_group *groups = NULL;
 	size_t count, end;
-	struct hawk_error *err = make_groups(report, &groups, &count);
+	struct hawk_error *err =
+		hawk_scope_groups_make(report->heap, report->list->sites, report->list->count,
+				       report->sort, &groups, &count);
 
 	if (err)
 		return err;
@@ -71,39 +64,5 @@ struct hawk_error *hawk_report_scopes(const struct hawk_report *report,
 			  "blocks", "held", "blocks", "scope");
 	for (size_t i = 0; i < end; i++)
 		put_group(report, screen, &groups[i]);
-	return NULL;
-}
-
-static void put_json_group(const struct hawk_report *report, const struct hawk_scope_group *group,
-			   struct hawk_json *json)
-{
-	bool counted = report->heap->knows & HAWK_HEAP_COUNTERS;
-
-	hawk_json_object(json);
-	hawk_json_put_scope_path(json, "path", report->heap->table, group->label);
-	hawk_json_put_integer(json, "entries", group->entries);
-	hawk_json_put_integer(json, "total_ns", group->total_ns);
-	hawk_json_put_integer(json, "sites", group->sites);
-	hawk_json_put_integer(json, "inuse_objects", group->inuse_objects);
-	hawk_json_put_integer(json, "inuse_bytes", group->inuse_bytes);
-	hawk_json_put_integer_if(json, "alloc_objects", counted, group->alloc_objects);
-	hawk_json_put_integer_if(json, "alloc_bytes", counted, group->alloc_bytes);
-	hawk_json_object_end(json);
-}
-
-struct hawk_error *hawk_report_json_scopes(const struct hawk_report *report, struct hawk_json *json)
-{
-	CLEANUP(free_ptr) struct hawk_scope_group *groups = NULL;
-	size_t count;
-	struct hawk_error *err = make_groups(report, &groups, &count);
-
-	if (err)
-		return err;
-	if (report->limited && report->top < count)
-		count = report->top;
-	hawk_json_put_array(json, "scopes");
-	for (size_t i = 0; i < count; i++)
-		put_json_group(report, &groups[i], json);
-	hawk_json_array_end(json);
 	return NULL;
 }

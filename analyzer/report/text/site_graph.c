@@ -7,10 +7,8 @@
 #include <inttypes.h>
 
 #include "hawk/base/cleanup.h"
-#include "json/objects.h"
 #include "hawk/base/quantity.h"
 #include "hawk/report/pointers.h"
-#include "hawk/base/utf8.h"
 
 enum {
 	DEFAULT_TOP = 10,
@@ -26,9 +24,8 @@ static inline void hawk_cleanup_by_target(struct hawk_site_edges *by)
 	hawk_site_edges_deinit(by);
 }
 
-/** Sorts the sites; returns how many are shown. */
-static size_t live_sites(const struct hawk_pointer_report *report, struct hawk_site_list *list,
-			 size_t usual)
+size_t hawk_report_choose_sites(const struct hawk_pointer_report *report,
+				struct hawk_site_list *list, size_t usual)
 {
 	size_t most = report->top ? report->top : usual;
 
@@ -135,7 +132,8 @@ struct hawk_error *hawk_report_site_graph(const struct hawk_pointer_report *repo
 					  const struct hawk_screen *screen)
 {
 	CLEANUP(by_target) struct hawk_site_edges by = {0};
-	size_t end = live_sites(report, list, screen->full ? list->count : DEFAULT_TOP);
+	size_t end =
+		hawk_report_choose_sites(report, list, screen->full ? list->count : DEFAULT_TOP);
 	struct hawk_error *err;
 
 	if (!report->heap->knows) {
@@ -158,86 +156,5 @@ struct hawk_error *hawk_report_site_graph(const struct hawk_pointer_report *repo
 			  "held size", "blocks", "held");
 	hawk_report_put_rows(report, screen, put_sites,
 			     &(struct site_rows){report, &by, list->sites, end});
-	return NULL;
-}
-
-static void put_json_counts(const struct hawk_site_counts *counts, struct hawk_json *json)
-{
-	hawk_json_put_integer(json, "pointers", counts->pointers);
-	hawk_json_put_integer(json, "interior", counts->interior);
-	hawk_json_put_integer(json, "sources", counts->sources);
-	hawk_json_put_integer(json, "targets", counts->targets);
-	hawk_json_put_integer(json, "target_bytes", counts->target_bytes);
-}
-
-static void put_json_place(const struct hawk_site_edge *edge, const struct hawk_site_place *place,
-			   struct hawk_json *json)
-{
-	hawk_json_object(json);
-	if (edge->source == HAWK_SITE_ROOTS) {
-		hawk_json_put_string(json, "kind",
-				     hawk_root_kind_name((enum hawk_root_kind)place->offset));
-	} else {
-		hawk_json_put_integer_if(json, "offset", !(place->offset == HAWK_SITE_ANYWHERE),
-					 place->offset);
-	}
-	put_json_counts(&place->counts, json);
-	hawk_json_object_end(json);
-}
-
-static void put_json_edge(const struct hawk_pointer_report *report,
-			  const struct hawk_site_graph *graph, const struct hawk_site_edge *edge,
-			  struct hawk_json *json)
-{
-	const struct hawk_heap *heap = report->heap;
-
-	hawk_json_object(json);
-	hawk_json_put_site(json, "source", heap, edge->source);
-	hawk_json_put_site(json, "target", heap, edge->target);
-	put_json_counts(&edge->counts, json);
-	hawk_json_put_array(json, "places");
-	for (uint32_t i = 0; i < edge->place_count; i++)
-		put_json_place(edge, &graph->places[edge->first_place + i], json);
-	hawk_json_array_end(json);
-	hawk_json_object_end(json);
-}
-
-static void put_json_nodes(const struct hawk_pointer_report *report,
-			   const struct hawk_site_list *list, size_t end, struct hawk_json *json)
-{
-	if (!hawk_json_put_known_array(json, "sites", report->heap))
-		return;
-	for (size_t i = 0; i < end; i++) {
-		struct hawk_chosen blocks =
-			hawk_chosen_of_site(report->heap, report->chosen, list->sites[i]);
-
-		hawk_json_object(json);
-		hawk_json_put_site(json, "site", report->heap, list->sites[i]);
-		hawk_json_put_integer(json, "inuse_objects", blocks.objects);
-		hawk_json_put_integer(json, "inuse_bytes", blocks.bytes);
-		hawk_report_json_site_stack(report, list->sites[i], json);
-		hawk_json_object_end(json);
-	}
-	hawk_json_array_end(json);
-}
-
-struct hawk_error *hawk_report_site_graph_json(const struct hawk_pointer_report *report,
-					       const struct hawk_site_graph *graph,
-					       struct hawk_site_list *list, struct hawk_json *json)
-{
-	size_t end = live_sites(report, list, list->count);
-	CLEANUP(free_ptr) bool *shown = calloc(report->heap->site_count + 1, sizeof(*shown));
-
-	if (!shown)
-		return &hawk_enomem;
-	for (size_t i = 0; i < end; i++)
-		shown[list->sites[i]] = true;
-	put_json_nodes(report, list, end, json);
-	if (!hawk_json_put_known_array(json, "edges", report->heap))
-		return NULL;
-	for (size_t i = 0; i < graph->edge_count; i++)
-		if (shown[graph->edges[i].target])
-			put_json_edge(report, graph, &graph->edges[i], json);
-	hawk_json_array_end(json);
 	return NULL;
 }

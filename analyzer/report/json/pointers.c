@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What the documents of the verbs that follow pointers have in common.
+ */
+#include "hawk/report/pointers.h"
+#include "objects.h"
+
+void hawk_report_json_chosen(const struct hawk_pointer_report *report, struct hawk_json *json)
+{
+	struct hawk_chosen chosen = hawk_chosen_sum(report->heap, report->chosen);
+
+	if (report->chosen)
+		hawk_json_put_sum(json, "chosen", chosen.objects, chosen.bytes);
+}
+
+void hawk_report_json_block(const struct hawk_pointer_report *report, uint32_t number,
+			    struct hawk_json *json)
+{
+	struct hawk_block block;
+
+	hawk_heap_block(report->heap, number, &block);
+	hawk_json_put_address(json, "address", block.start);
+	hawk_json_put_integer(json, "size", block.size);
+	hawk_json_put_site(json, "site", report->heap, hawk_heap_site_at(report->heap, number));
+	hawk_json_put_string(json, "type",
+			     report->types ? hawk_block_type(report->types, &block) : NULL);
+}
+
+void hawk_report_json_site_stack(const struct hawk_pointer_report *report, uint32_t site,
+				 struct hawk_json *json)
+{
+	hawk_json_put_site_stack(json, report->symbols, report->heap, site);
+}
+
+void hawk_report_json_retained(const struct hawk_site_retained *retained, bool exact,
+			       struct hawk_json *json)
+{
+	if (!retained) {
+		hawk_json_put_null(json, "retained_bytes");
+		return;
+	}
+	hawk_json_put_object(json, "retained_bytes");
+	hawk_json_put_integer(json, "all_pointers", retained->all_pointers);
+	hawk_json_put_integer(json, "start_pointers", retained->start_pointers);
+	hawk_json_put_boolean(json, "exact", exact);
+	hawk_json_object_end(json);
+}
+
+/** "sampled": how, and what has no site because of it. */
+static void put_sampling(const struct hawk_heap *heap, struct hawk_json *json)
+{
+	const struct hawk_site *others = hawk_report_not_sampled(heap);
+
+	if (!heap->sample_mean)
+		return;
+	hawk_json_put_object(json, "sampled");
+	hawk_json_put_integer(json, "mean_bytes", heap->sample_mean);
+	hawk_json_put_integer(json, "other_objects", others ? others->inuse_objects : 0);
+	hawk_json_put_integer(json, "other_bytes", others ? others->inuse_bytes : 0);
+	hawk_json_object_end(json);
+}
+
+void hawk_report_json_begin(const struct hawk_pointer_report *report, struct hawk_json *json,
+			    struct hawk_output *output, const char *schema, unsigned lines)
+{
+	hawk_json_begin(json, output, schema, report->source, lines);
+	hawk_json_put_string(json, "unknown", hawk_heap_unknown_text(report->heap));
+	put_sampling(report->heap, json);
+}
+
+void hawk_report_json_end(const struct hawk_pointer_report *report, struct hawk_json *json)
+{
+	hawk_json_end(json, report->findings, hawk_findings_partial(report->findings));
+}

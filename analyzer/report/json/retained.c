@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Sites and blocks with the bytes that freeing them would free.
+ */
+#include "hawk/report/pointers.h"
+#include "objects.h"
+
+void hawk_report_retained_sites_json(const struct hawk_pointer_report *report,
+				     const struct hawk_retained_sites *sites,
+				     struct hawk_json *json)
+{
+	size_t end = hawk_report_limit(report, 0, sites->count, true);
+
+	if (!hawk_json_put_known_array(json, "sites", report->heap))
+		return;
+	for (size_t i = 0; i < end; i++) {
+		const struct hawk_retained_site *site = &sites->items[i];
+
+		hawk_json_object(json);
+		hawk_json_put_site(json, "site", report->heap, site->site);
+		hawk_json_put_integer(json, "objects", site->blocks.objects);
+		hawk_json_put_integer(json, "shallow_bytes", site->blocks.bytes);
+		hawk_report_json_retained(&site->retained, site->exact, json);
+		hawk_report_json_site_stack(report, site->site, json);
+		hawk_json_object_end(json);
+	}
+	hawk_json_array_end(json);
+}
+
+void hawk_report_retained_blocks_json(const struct hawk_pointer_report *report,
+				      const struct hawk_retained_blocks *blocks,
+				      struct hawk_json *json)
+{
+	const struct hawk_retained_block *items = blocks->shown.items;
+
+	if (!hawk_json_put_known_array(json, "blocks", report->heap))
+		return;
+	for (size_t i = 0; i < blocks->shown.count; i++) {
+		hawk_json_object(json);
+		hawk_report_json_block(report, items[i].block, json);
+		hawk_json_put_integer(json, "retained_bytes", items[i].bytes);
+		hawk_json_put_object(json, "start_pointers");
+		hawk_json_put_integer(json, "retained_bytes", items[i].start_bytes);
+		hawk_json_object_end(json);
+		hawk_json_object_end(json);
+	}
+	hawk_json_array_end(json);
+}

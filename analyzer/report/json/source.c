@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Source lines with the memory that they allocate.
+ */
+#include "hawk/report/source.h"
+
+#include "hawk/base/cleanup.h"
+#include "objects.h"
+
+static const char *known(const struct hawk_profile *profile, uint32_t string)
+{
+	return string ? hawk_profile_text(profile, string) : NULL;
+}
+
+static void put_sums(struct hawk_json *json, const char *key, const uint64_t inuse[2],
+		     const uint64_t alloc[2], bool has_alloc)
+{
+	hawk_json_put_object(json, key);
+	hawk_json_put_integer(json, "inuse_objects", inuse[0]);
+	hawk_json_put_integer(json, "inuse_bytes", inuse[1]);
+	hawk_json_put_integer_if(json, "alloc_objects", has_alloc, alloc[0]);
+	hawk_json_put_integer_if(json, "alloc_bytes", has_alloc, alloc[1]);
+	hawk_json_object_end(json);
+}
+
+static void put_values(const struct hawk_profile *profile, const struct hawk_source_values *from,
+		       struct hawk_json *json)
+{
+	struct hawk_source_sums values = hawk_source_sums_of(profile, from);
+
+	put_sums(json, "flat", (uint64_t[]){values.flat_objects, values.flat_bytes},
+		 (uint64_t[]){values.flat_alloc_objects, values.flat_alloc_bytes},
+		 values.has_alloc);
+	put_sums(json, "cum", (uint64_t[]){values.cum_objects, values.cum_bytes},
+		 (uint64_t[]){values.cum_alloc_objects, values.cum_alloc_bytes}, values.has_alloc);
+}
+
+static void put_line(const struct hawk_source_report *report, const struct hawk_source_line *line,
+		     struct hawk_json *json)
+{
+	CLEANUP(text) struct hawk_text text = {0};
+	size_t bytes;
+	const char *code = hawk_source_file_line(&report->text->file, line->number, &bytes);
+
+	if (code)
+		hawk_text_append(&text, code, bytes);
+	hawk_json_object(json);
+	hawk_json_put_integer_if(json, "line", line->number, line->number);
+	hawk_json_put_string(json, "text", code ? hawk_text_string(&text) : NULL);
+	put_values(report->profile, &line->values, json);
+	hawk_json_object_end(json);
+}
+
+void hawk_report_source_json(const struct hawk_source_report *report, struct hawk_json *json)
+{
+	const struct hawk_source_unit *unit = report->unit;
+	const struct hawk_profile *profile = report->profile;
+
+	hawk_json_object(json);
+	hawk_json_put_string(json, "function", known(profile, unit->function));
+	hawk_json_put_string(json, "module", known(profile, profile->modules[unit->module].path));
+	hawk_json_put_string(json, "file", known(profile, unit->file));
+	hawk_json_put_string(json, "found", report->text->file.path);
+	hawk_json_put_boolean(json, "newer", report->text->newer);
+	put_values(profile, &unit->values, json);
+	hawk_json_put_array(json, "lines");
+	for (size_t i = 0; i < unit->count; i++)
+		put_line(report, &report->lines->lines[unit->first + i], json);
+	hawk_json_array_end(json);
+	hawk_json_object_end(json);
+}
