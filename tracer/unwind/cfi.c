@@ -4,8 +4,8 @@
  * LEB128 numbers and encoded pointers (Linux Standard Base, "DWARF Exception Header Encoding"), and
  * finding a function's description: .eh_frame_hdr's binary search table, then FDE and CIE.
  *
- * Only the table's usual form (datarel, sdata4), which every linker writes, is understood: without
- * it there is no information. Nobody's .eh_frame is ever searched linearly.
+ * Reads only the table's usual form (datarel, sdata4), which every linker writes; without it the
+ * module counts as having no information. Never searches .eh_frame linearly.
  */
 #include "cfi.h"
 
@@ -113,7 +113,7 @@ static bool contains(const struct hawk_code_range *module, uint64_t address)
 	return address >= module->start && address < module->end;
 }
 
-/** A reader from `address` to the end of the module, or to `limit` if that is closer. */
+/** Returns a reader from `address` to the end of the module, or to `limit` if that is closer. */
 static struct hawk_cfi_reader read_from(const struct hawk_code_range *module, uint64_t address)
 {
 	if (!contains(module, address))
@@ -149,7 +149,7 @@ bool hawk_cfi_find_table(const struct hawk_code_range *module, struct hawk_cfi_t
 	return !reader.failed && ret->count <= (uint64_t)(reader.end - reader.at) / 8;
 }
 
-/** Address of the FDE that may cover `pc`; 0 = none. */
+/** Returns the address of the FDE that may cover `pc`; 0 if none. */
 static uint64_t search_table(const struct hawk_code_range *module, uint64_t pc)
 {
 	struct hawk_cfi_table table;
@@ -171,8 +171,8 @@ static uint64_t search_table(const struct hawk_code_range *module, uint64_t pc)
 }
 
 /**
- * Sets `reader` on the contents of the CIE or FDE at `address`, after its length. 64-bit lengths
- * are refused, as by libgcc.
+ * Sets `reader` on the contents of the CIE or FDE at `address`, after its length. Refuses 64-bit
+ * lengths, as libgcc does.
  */
 static bool enter_record(const struct hawk_code_range *module, uint64_t address,
 			 struct hawk_cfi_reader *reader)
@@ -187,7 +187,7 @@ static bool enter_record(const struct hawk_code_range *module, uint64_t address,
 	return true;
 }
 
-/** The augmentation data that the string announces, letter by letter. */
+/** Reads the augmentation data announced by the string, letter by letter. */
 static bool read_augmentation(struct hawk_cfi_reader *reader, const char *letters,
 			      struct hawk_cfi_function *function)
 {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Call frame information as compilers leave it in .eh_frame: finding the description of a function,
- * running its program up to one program counter, evaluating its expressions.
+ * Call frame information in .eh_frame: finding the description of a function, running its program
+ * up to one program counter, evaluating its expressions.
  *
  * All of this is the cold path: once per program counter, or for frames that no packed rule can
- * describe (unwind/rules.h). Nothing here allocates; state of more than a few words is the
- * caller's. Registers have their DWARF numbers. Malformed input is "no information", never a fault:
- * every byte is checked against the module's range, every program and expression has a limit.
+ * describe (unwind/rules.h). This code never allocates; the caller provides state of more than a
+ * few words. Registers have their DWARF numbers. Malformed input counts as "no information" and
+ * never faults: every byte is checked against the module's range, every program and expression has
+ * a limit.
  *
- * A reader that ran past its end is `failed`: it returns zeros from then on and never moves again,
- * so that callers check once, after a group of reads.
+ * A reader that runs past its end is `failed`: it then returns zeros and never moves, so that
+ * callers check once after a group of reads.
  */
 #ifndef HAWK_TRACER_UNWIND_CFI_H
 #define HAWK_TRACER_UNWIND_CFI_H
@@ -26,7 +27,7 @@ struct hawk_cfi_reader {
 	bool failed;
 };
 
-/** A little-endian number of 1 to 8 bytes. */
+/** Reads a little-endian number of 1 to 8 bytes. */
 static inline uint64_t hawk_cfi_number(struct hawk_cfi_reader *reader, unsigned bytes)
 {
 	uint64_t value = 0;
@@ -57,15 +58,15 @@ static inline void hawk_cfi_skip(struct hawk_cfi_reader *reader, uint64_t bytes)
 		reader->at += bytes;
 }
 
-/** Unsigned LEB128; bits above 63 are dropped. */
+/** Reads an unsigned LEB128 number; drops bits above 63. */
 uint64_t hawk_cfi_uleb(struct hawk_cfi_reader *reader);
 
-/** Signed LEB128. */
+/** Reads a signed LEB128 number. */
 int64_t hawk_cfi_sleb(struct hawk_cfi_reader *reader);
 
 /**
- * A pointer in encoding DW_EH_PE_*; `data_base` is what "datarel" is relative to. Indirect pointers
- * are refused: no field that is used here has them.
+ * Reads a pointer in encoding DW_EH_PE_*; "datarel" is relative to `data_base`. Refuses indirect
+ * pointers: no field used here has them.
  */
 uint64_t hawk_cfi_pointer(struct hawk_cfi_reader *reader, uint8_t encoding, uint64_t data_base);
 
@@ -77,7 +78,7 @@ enum hawk_cfi_register {
 	HAWK_CFI_R15 = 15,
 	HAWK_CFI_RIP = 16,
 	HAWK_CFI_REGISTERS = 17,
-	/** Bit i: a function leaves register i to its caller as it was. */
+	/** Bit i: a function preserves register i for its caller. */
 	HAWK_CFI_KNOWN_AFTER_CALL =
 		1 << HAWK_CFI_RBX | 1 << HAWK_CFI_RBP | 1 << HAWK_CFI_RSP | 0xf << HAWK_CFI_R12,
 };
@@ -108,17 +109,17 @@ struct hawk_cfi_table {
 	uint64_t count;
 };
 
-/** False: the module has none, or it is malformed. */
+/** Finds the table. Returns false if it is missing or malformed. */
 bool hawk_cfi_find_table(const struct hawk_code_range *module, struct hawk_cfi_table *ret);
 
 /**
- * Finds the description that covers `pc` through the binary search table of .eh_frame_hdr. False:
- * there is none, or it is malformed.
+ * Finds the description that covers `pc` through the binary search table of .eh_frame_hdr. Returns
+ * false if it is missing or malformed.
  */
 bool hawk_cfi_find(const struct hawk_code_range *module, uint64_t pc,
 		   struct hawk_cfi_function *ret);
 
-/** Where the caller's value of a register is. */
+/** Place of the caller's value of a register. */
 enum hawk_cfi_how {
 	HAWK_CFI_UNSPECIFIED = 0, /**< callee-saved: unchanged; others: lost */
 	HAWK_CFI_UNDEFINED,
@@ -130,7 +131,8 @@ enum hawk_cfi_how {
 	HAWK_CFI_VALUE_EXPRESSION, /**< the result of the block at `value` */
 };
 
-/** One row of the unwind table. A block is a ULEB128 length and so many bytes, known to be there.
+/** One row of the unwind table. A block is a ULEB128 length and that many bytes, already checked to
+ * be readable.
  */
 struct hawk_cfi_row {
 	uint8_t how[HAWK_CFI_REGISTERS];
@@ -148,7 +150,7 @@ struct hawk_cfi_machine {
 	uint32_t remembered_count;
 };
 
-/** Computes the row of `pc`, which `function` covers. False: malformed. */
+/** Computes the row of `pc`, which `function` covers. Returns false if malformed. */
 bool hawk_cfi_run(const struct hawk_cfi_function *function, uint64_t pc,
 		  struct hawk_cfi_machine *machine);
 
@@ -159,7 +161,7 @@ struct hawk_cfi_block {
 };
 struct hawk_cfi_block hawk_cfi_block_at(int64_t address);
 
-/** What an expression can see, and its stack. */
+/** Inputs of an expression, and its stack. */
 struct hawk_cfi_evaluation {
 	const uint64_t *registers;         /**< [HAWK_CFI_REGISTERS] */
 	uint32_t known;                    /**< bit i: registers[i] is known */
@@ -168,8 +170,8 @@ struct hawk_cfi_evaluation {
 	uint64_t stack[HAWK_CFI_EXPRESSION_STACK];
 };
 
-/** Evaluates a block on top of what is on the stack. False: malformed, or a register or memory that
- * it needs is not there. */
+/** Evaluates a block on top of the stack's contents. Returns false if it is malformed, or needs an
+ * unknown register or unreadable memory. */
 bool hawk_cfi_evaluate(struct hawk_cfi_evaluation *evaluation, struct hawk_cfi_block block,
 		       uint64_t *ret);
 

@@ -2,7 +2,7 @@
 /**
  * @file
  * DWARF expressions (DWARF 5, section 2.5) as far as call frame information may use them, on a
- * bounded stack and for a bounded number of steps. Memory is read only where it is readable.
+ * bounded stack and for a bounded number of steps. Reads only readable memory.
  */
 #include "cfi.h"
 
@@ -90,7 +90,7 @@ static void push_register(struct machine *machine, uint64_t number)
 		push(machine, evaluation->registers[number] + offset);
 }
 
-/** Copies the value that lies `index` below the top. */
+/** Copies the value `index` below the top. */
 static void pick(struct machine *machine, uint64_t index)
 {
 	const struct hawk_cfi_evaluation *evaluation = machine->evaluation;
@@ -198,7 +198,7 @@ static uint64_t compute(struct machine *machine, uint8_t operation, uint64_t a, 
 	}
 }
 
-/** Takes the upper values of the stack and puts them back the other way round. */
+/** Moves the top value below the next `count` - 1 values. */
 static void rotate(struct machine *machine, unsigned count)
 {
 	uint64_t first = pop(machine), second = pop(machine), third;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Running call frame programs (DWARF 5, section 6.4.2) up to one program counter.
+ * Runs call frame programs (DWARF 5, section 6.4.2) up to one program counter.
  */
 #include "cfi.h"
 
@@ -71,7 +71,7 @@ static void restore_register(struct run *run, uint64_t number)
 		set_register(run, number, initial->how[number], initial->value[number]);
 }
 
-/** The address of a block, whose bytes are skipped. */
+/** Returns the address of a block and skips its bytes. */
 static int64_t take_block(struct run *run)
 {
 	int64_t address = (int64_t)run->reader.at;
@@ -120,7 +120,7 @@ static void recall(struct run *run)
 		machine->row = machine->remembered[--machine->remembered_count];
 }
 
-/** Instructions that set the CFA. False: not one of them. */
+/** Runs an instruction that sets the CFA. Returns false for any other. */
 static bool run_cfa_instruction(struct run *run, uint8_t opcode)
 {
 	struct hawk_cfi_reader *reader = &run->reader;
@@ -156,7 +156,7 @@ static bool run_cfa_instruction(struct run *run, uint8_t opcode)
 	}
 }
 
-/** Instructions that say where one register is. False: not one of them. */
+/** Runs an instruction that says where a register is saved. Returns false for any other. */
 static bool run_register_instruction(struct run *run, uint8_t opcode)
 {
 	struct hawk_cfi_reader *reader = &run->reader;
@@ -229,7 +229,7 @@ static void run_other_instruction(struct run *run, uint8_t opcode)
 	}
 }
 
-/** Instructions that move the location. False: not one of them. */
+/** Runs an instruction that moves the location. Returns false for any other. */
 static bool run_location_instruction(struct run *run, uint8_t opcode)
 {
 	struct hawk_cfi_reader *reader = &run->reader;
@@ -308,7 +308,7 @@ bool hawk_cfi_run(const struct hawk_cfi_function *function, uint64_t pc,
 
 struct hawk_cfi_block hawk_cfi_block_at(int64_t address)
 {
-	/* The program's reader has gone over these bytes: they are there. */
+	/* The program's reader already checked these bytes. */
 	struct hawk_cfi_reader reader = {.at = (const uint8_t *)address,
 					 .end = (const uint8_t *)UINT64_MAX};
 	uint64_t size = hawk_cfi_uleb(&reader);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Reading modules in memory. Everything here was mapped and checked by the loader, which has
- * relocated the addresses in the dynamic section of every module but the vDSO.
+ * Reading modules in memory. The loader mapped and checked them, and relocated the addresses in the
+ * dynamic section of every module but the vDSO.
  */
 #include "elf.h"
 
@@ -107,7 +107,7 @@ bool hawk_elf_open(const struct dl_phdr_info *info, struct hawk_elf *ret)
 	       hawk_elf_owns(ret, (uint64_t)ret->names);
 }
 
-/** An address of the dynamic section as it was linked. */
+/** Relocates an address of the dynamic section that the loader left as linked. */
 static const void *relocated(const struct hawk_elf *self, const void *address)
 {
 	return address ? (const char *)address + self->bias : NULL;
@@ -222,7 +222,7 @@ uint32_t hawk_elf_symbol_count(const struct hawk_elf *self)
 	return last + 1;
 }
 
-/** Whether the loader makes the page of `address` read-only once it has relocated the module. */
+/** Returns true if the loader makes the page of `address` read-only after relocating the module. */
 static bool is_relro(const struct hawk_elf *self, uint64_t address)
 {
 	uint64_t page = address & -(uint64_t)PAGE_BYTES;
@@ -239,8 +239,8 @@ static bool is_relro(const struct hawk_elf *self, uint64_t address)
 	return false;
 }
 
-/** Whether the page of `address` can be written as it is, or (`ret`) may be made so for a moment.
- * Never a page with code: it could be running. */
+/** Returns true if the page of `address` is writable; sets `ret_may_be` if it may be made so for a
+ * moment. Never a page with code: it could be running. */
 static bool is_writable(const struct hawk_elf *self, uint64_t address, bool *ret_may_be)
 {
 	bool writable = false;

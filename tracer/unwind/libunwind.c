@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Walking by libunwind, for comparison: option unwind=libunwind. It is loaded privately, never
- * linked, since it exports _Unwind_* and would take over the host's exceptions. Its types are
- * spelled out here: building the tracer does not need its headers. The own unwinder still says
- * whether a stack is a known one.
+ * Walks by libunwind, for comparison: option unwind=libunwind. The library is loaded privately,
+ * never linked: it exports _Unwind_* and would take over the host's exceptions. Its types are
+ * spelled out here, so that building the tracer needs no headers of it. Our own unwinder still
+ * decides whether a stack is known.
  *
- * It walks this process as a remote one: registers, memory and where call frame information is are
- * handed to it by functions of ours, which read nothing that cannot be read. It runs on a stack of
- * its own, one thread at a time and with all signals blocked: so no lock of its is ever held by a
- * thread that was interrupted, and what a fork may leave behind in a child is never touched there.
+ * It walks this process as a remote one: our functions supply registers, memory and call frame
+ * information, and read only readable memory. It runs on its own stack, one thread at a time, with
+ * all signals blocked. So an interrupted thread never holds one of its locks, and a forked child
+ * never uses state that the fork left behind.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,12 +20,12 @@
 #include "walk.h"
 
 enum {
-	AREA_BYTES = 64 << 10, /**< the walk, and above it the stack, of which 2 KiB are used */
+	AREA_BYTES = 64 << 10, /**< the walk, and above it the stack, which uses 2 KiB */
 	PAGES = 64,
-	YIELDS_MAX = 100000, /**< whoever is in there for so long does not come back */
+	YIELDS_MAX = 100000,                /**< a thread inside for this long does not return */
 	STEPS_MAX = HAWK_STACK_FRAMES + 64, /**< the stack's frames and the tracer's own */
 
-	/* Of libunwind. */
+	/* Constants of libunwind. */
 	EBADREG = 3,
 	EINVAL_UNW = 8,
 	ENOINFO = 10,
@@ -47,9 +47,10 @@ static struct {
 
 /** A walk in progress. */
 struct walk {
-	uint64_t registers[HAWK_CFI_REGISTERS]; /**< of the tracer's own frame, where it begins */
+	uint64_t registers[HAWK_CFI_REGISTERS]; /**< of the tracer's own frame, where the walk
+						   begins */
 	uint64_t cursor[128 + 64];              /**< unw_cursor_t is 127 words */
-	uint64_t pages[PAGES];                  /**< that were readable: number << 1 | 1 */
+	uint64_t pages[PAGES];                  /**< readable pages: number << 1 | 1 */
 	struct hawk_frame_state start;
 	uint64_t *pcs;
 	uint32_t max;
@@ -60,7 +61,7 @@ struct walk {
 
 static void *space;
 static struct walk *area; /**< AREA_BYTES */
-static uint64_t owner;    /**< process id << 32 | thread id of who is in there; 0 = nobody */
+static uint64_t owner;    /**< process id << 32 | thread id of the walking thread; 0 = none */
 
 /** Asks the kernel once for each page of a walk. */
 static bool is_readable(struct walk *walk, uint64_t address)
@@ -118,13 +119,14 @@ static int find_procedure(void *in, uint64_t pc, void *info, int needs_unwind_in
 	return unw.search_unwind_table(in, pc, found, info, needs_unwind_info, walk);
 }
 
-/** What is not needed: names, other registers, code that was registered at run time. */
+/** Refuses callbacks that are not needed: names, other registers, code registered at run time. */
 static int refuse(void)
 {
 	return -ENOINFO;
 }
 
-/** unw_is_signal_frame() means this frame in some versions and the next in others. */
+/** Returns true for a signal frame. unw_is_signal_frame() means this frame in some versions, the
+ * next in others. */
 static bool is_signal_frame(uint64_t pc, bool exact)
 {
 	uint32_t rule = hawk_rules_lookup(pc, exact);
@@ -132,7 +134,7 @@ static bool is_signal_frame(uint64_t pc, bool exact)
 	return hawk_rule_kind(rule ? rule : hawk_rules_make(pc, exact)) == HAWK_RULE_SIGNAL;
 }
 
-/** Steps and fills `ret`, which holds the frame at hand if it has been one of ours. */
+/** Steps outwards and fills `ret`, which already holds the current frame if it is one of ours. */
 static enum hawk_step step(struct walk *walk, struct hawk_frame_state *ret)
 {
 	bool signal = ret->pc && is_signal_frame(ret->pc, walk->exact);
@@ -148,7 +150,7 @@ static enum hawk_step step(struct walk *walk, struct hawk_frame_state *ret)
 	return HAWK_STEP_NEXT;
 }
 
-/** Steps from the tracer's own frame to the one that asked. */
+/** Steps from the tracer's own frame to the requesting frame. */
 static bool find_start(struct walk *walk)
 {
 	struct hawk_frame_state state = {0};
@@ -161,7 +163,7 @@ static bool find_start(struct walk *walk)
 	return false;
 }
 
-/** On the stack of its own. */
+/** Walks. Runs on the private stack. */
 static void walk_here(struct walk *walk)
 {
 	struct hawk_frame_state state = walk->start;
@@ -196,7 +198,8 @@ static void call_there(char *top)
 			   "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "memory", "cc");
 }
 
-/** False: somebody is in there for good; in a forked child that may be a thread of its parent's. */
+/** Enters the exclusive section. Returns false if a thread never left it; in a forked child that
+ * may be a thread of the parent. */
 static bool enter(void)
 {
 	uint64_t pid = (uint64_t)hawk_syscall3(SYS_getpid, 0, 0, 0);
@@ -215,7 +218,7 @@ static bool enter(void)
 	return false;
 }
 
-/* Not inlined: this frame is where libunwind begins. */
+/* Not inlined: libunwind begins at this frame. */
 __attribute__((noinline)) uint32_t hawk_libunwind_walk(const struct hawk_frame_state *start,
 						       uint64_t *pcs, uint32_t max, uint32_t *flags)
 {
@@ -278,7 +281,7 @@ bool hawk_unwind_load_libunwind(void)
 	space = area ? unw.create_addr_space(accessors, 0) : NULL;
 	if (!space || unw.set_caching_policy(space, CACHE_NONE) < 0)
 		return false;
-	/* Whether its types are what we think; and what it maps for itself, it maps now. */
+	/* Check now that its types match ours; also makes it map its memory now. */
 	hawk_libunwind_walk(&caller, &first, 1, &flags);
 	if (flags & HAWK_TRACE_INCOMPLETE)
 		space = NULL;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The C library is found in the loader's list for debuggers, by what it defines.
+ * Finds the C library in the loader's list for debuggers, by the symbols that it defines.
  *
- * dlsym() answers with the address that all pointers to a function have. In an executable at a
- * fixed address (not PIE) that takes the function's address, that is its own PLT entry: an
- * undefined symbol with a value, which is no definition. Its calls arrive at ours.
+ * dlsym() returns the address that all pointers to a function share. If an executable at a fixed
+ * address (not PIE) takes the function's address, this is its own PLT entry: an undefined symbol
+ * with a value, not a definition. Its calls still arrive at ours.
  */
 #include "loader.h"
 
@@ -44,7 +44,7 @@ int hawk_loader_iterate(int (*callback)(struct dl_phdr_info *info, size_t size, 
 	return iterate(callback, data);
 }
 
-/** Whether an address belongs to a symbol that its module does not define. */
+/** Returns true if an address belongs to a symbol that its module does not define. */
 static bool is_plt_entry(const void *address)
 {
 	const ElfW(Sym) *symbol = NULL;

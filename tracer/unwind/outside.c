@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A direct-mapped table of regions: the region's number in the upper 48 bits of a word, below it
- * whether rbp is trusted there, and a count.
+ * Direct-mapped table of regions. A word holds the region's number in its upper 48 bits, below it a
+ * flag "rbp is trusted here" and a count.
  */
 #include "outside.h"
 
 enum {
 	REGION_LOG2 = 16,
 	TABLE_LOG2 = 8,
-	TRIES = 8,         /**< in vain, until there are no more */
-	RETRY_AFTER = 256, /**< skipped */
+	TRIES = 8,         /**< failed tries before a region is skipped */
+	RETRY_AFTER = 256, /**< frames skipped before another try */
 	COUNT = 0x7fff,
 	TRUSTED = 0x8000,
 };
@@ -35,7 +35,7 @@ bool hawk_outside_is_hopeless(uint64_t pc)
 
 	if (!is_of(word, pc) || word & TRUSTED || (word & COUNT) < TRIES)
 		return false;
-	/* One more in vain, and the region is skipped again. */
+	/* After one more failure the region is skipped again. */
 	word = again ? (word & ~(uint64_t)COUNT) + TRIES - 1 : word + 1;
 	__atomic_store_n(entry, word, __ATOMIC_RELAXED);
 	return !again;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Code of no module, as just-in-time compilers make it: in which of its regions rbp leads on.
+ * Code outside all modules, such as just-in-time compilers make: notes in which regions rbp leads
+ * on.
  *
- * A compiler either keeps frame pointers or it does not. Where it does not, rbp holds any number,
- * another one at each call: a stack through such code would be walked anew each time, up to there.
- * So a region of 64 KiB from which rbp has led nowhere several times is not tried any more, but
- * for once in a while; one from which it has ever led to a return address is always tried.
+ * A compiler either keeps frame pointers or it does not. Without them, rbp holds a different random
+ * number at each call, and a stack through such code would be walked anew each time. So a region of
+ * 64 KiB where rbp failed several times is tried only once in a while. A region where rbp ever led
+ * to a return address is always tried.
  *
- * Only which frames are tried depends on this, never whether a frame that was found is right.
- * Lock-free; of two threads that note at once one may be lost.
+ * This decides only which frames are tried, never whether a frame found is right. Lock-free; of two
+ * simultaneous notes one may be lost.
  */
 #ifndef HAWK_TRACER_UNWIND_OUTSIDE_H
 #define HAWK_TRACER_UNWIND_OUTSIDE_H

@@ -3,7 +3,7 @@
  * @file
  * Packing rows of call frame information into rules, and the cache.
  *
- * A rule is exact or it is HAWK_RULE_COMPLEX: whatever does not fit in the bits is never rounded.
+ * A rule is exact or HAWK_RULE_COMPLEX: values that do not fit its bits are never rounded.
  */
 #include "rules.h"
 
@@ -28,7 +28,7 @@ uint32_t hawk_rules_stored;
 /** All tables, one behind the other. */
 static uint64_t *cache;
 
-/** Bit i: page i of the cache may hold rules. Spares a flush the pages that were never touched. */
+/** Bit i: page i of the cache may hold rules. Lets a flush skip untouched pages. */
 static uint64_t pages_used[(CACHE_PAGES + 63) / 64];
 
 static uint32_t pack(enum hawk_rule_kind kind, int64_t cfa, int64_t bp)
@@ -42,7 +42,7 @@ static uint32_t pack_far(int64_t cfa, int64_t bp)
 	return HAWK_RULE_SP_FAR | (uint32_t)(cfa / 16) << 3 | (uint32_t)(bp / 8) << 22;
 }
 
-/** Whether `offset` is a multiple of 8 in [low, high] words. */
+/** Returns true if `offset` is a multiple of 8 in [low, high] words. */
 static bool fits(int64_t offset, int64_t low, int64_t high)
 {
 	return offset % 8 == 0 && offset / 8 >= low && offset / 8 <= high;
@@ -58,7 +58,7 @@ static bool bytes_equal(struct hawk_cfi_block block, const uint8_t *bytes, size_
 	return true;
 }
 
-/** Whether the block is DW_OP_breg<number> offset [DW_OP_deref]. */
+/** Returns true if the block is DW_OP_breg<number> offset [DW_OP_deref]. */
 static bool is_register_offset(struct hawk_cfi_block block, uint8_t number, bool dereferenced,
 			       int64_t *offset)
 {
@@ -74,8 +74,8 @@ static bool is_register_offset(struct hawk_cfi_block block, uint8_t number, bool
 }
 
 /**
- * The linkers' expression for lazy PLT entries: CFA = rsp + 8 + ((rip & 15) >= N) * 8. The rule is
- * of one program counter, so this is a plain offset.
+ * Recognizes the linkers' expression for lazy PLT entries: CFA = rsp + 8 + ((rip & 15) >= N) * 8. A
+ * rule covers one program counter, so this is a plain offset.
  */
 static bool is_plt(struct hawk_cfi_block block, uint64_t pc, int64_t *offset)
 {
@@ -93,7 +93,8 @@ static bool is_plt(struct hawk_cfi_block block, uint64_t pc, int64_t *offset)
 	return true;
 }
 
-/** Where rt_sigreturn's frame has a register, in bytes from rsp; see unwind/walk_step.c. */
+/** Returns true if register `number` is saved at rsp + `wanted`, as in rt_sigreturn's frame; see
+ * unwind/walk_step.c. */
 static bool saved_at(const struct hawk_cfi_row *row, unsigned number, int64_t wanted)
 {
 	int64_t offset;
@@ -114,7 +115,8 @@ static bool is_sigreturn(const struct hawk_cfi_row *row)
 	       saved_at(row, HAWK_CFI_RBP, HAWK_UCONTEXT_RBP);
 }
 
-/** Adds to `rule` that `which` is in the word at the block's rbp + N. False: it is not, or too far.
+/** Adds to `rule` that `which` is in the word at the block's rbp + N. Returns false if it is not,
+ * or too far away.
  */
 static bool add_saved(uint32_t *rule, enum hawk_rule_saved which, int64_t block, bool dereferenced)
 {
@@ -129,7 +131,7 @@ static bool add_saved(uint32_t *rule, enum hawk_rule_saved which, int64_t block,
 	return true;
 }
 
-/** Everything is in a structure at rbp; 0: it is not. */
+/** Returns the rule for a row whose registers are all in a structure at rbp; 0 for others. */
 static uint32_t pack_saved(const struct hawk_cfi_row *row)
 {
 	uint32_t rule = HAWK_RULE_COMPLEX | HAWK_RULE_SAVED, sp = 0;
@@ -155,7 +157,7 @@ static bool is_lost(uint64_t number)
 	return number >= HAWK_CFI_REGISTERS || !(HAWK_CFI_KNOWN_AFTER_CALL >> number & 1);
 }
 
-/** Whether the block begins with a register that no function keeps for its caller. */
+/** Returns true if the block begins with a register that functions do not preserve. */
 static bool begins_with_lost(int64_t block)
 {
 	enum { OP_BREG0 = 0x70, OP_BREG15 = 0x7f };
@@ -165,8 +167,8 @@ static bool begins_with_lost(int64_t block)
 	       is_lost((uint64_t)bytes.bytes[0] - OP_BREG0);
 }
 
-/** Whether the row is of use only while nothing has been called, as that of wine's calls of its
- * own libraries (on rcx). */
+/** Returns true if the row is useful only until the next call, as in wine's calls of its own
+ * libraries (on rcx). */
 static bool needs_lost_register(const struct hawk_cfi_row *row)
 {
 	if (row->cfa_is_expression ? begins_with_lost(row->cfa_value) : is_lost(row->cfa_register))
@@ -175,7 +177,7 @@ static bool needs_lost_register(const struct hawk_cfi_row *row)
 	       begins_with_lost(row->value[HAWK_CFI_RIP]);
 }
 
-/** CFA = *(rbp + N) and rbp at rbp + M: functions that align their stack (gcc's DRAP). */
+/** Packs CFA = *(rbp + N) and rbp at rbp + M: functions that align their stack (gcc's DRAP). */
 static uint32_t pack_dereferenced(const struct hawk_cfi_row *row)
 {
 	int64_t cfa, bp;
@@ -190,7 +192,7 @@ static uint32_t pack_dereferenced(const struct hawk_cfi_row *row)
 	return pack(HAWK_RULE_BP_DEREF, cfa, bp);
 }
 
-/** The CFA as rsp or rbp plus an offset. False: something else. */
+/** Finds the CFA as rsp or rbp plus an offset. Returns false for any other form. */
 static bool find_cfa(const struct hawk_cfi_row *row, uint64_t pc, enum hawk_rule_kind *kind,
 		     int64_t *offset)
 {
@@ -204,7 +206,7 @@ static bool find_cfa(const struct hawk_cfi_row *row, uint64_t pc, enum hawk_rule
 	return row->cfa_register == HAWK_CFI_RBP;
 }
 
-/** pack_row() of what no other kind of rule describes. */
+/** Packs a row that no other kind of rule describes. */
 static uint32_t pack_complex(const struct hawk_cfi_row *row, bool exact)
 {
 	uint32_t saved = pack_saved(row);
@@ -247,14 +249,14 @@ static uint32_t pack_row(const struct hawk_cfi_row *row, bool signal, uint64_t p
 	return pack(kind, cfa, bp);
 }
 
-/** Whether `size` bytes of code at `address` can be looked at; 8 or more. */
+/** Returns true if `size` (8 or more) bytes of code at `address` are readable. */
 static bool is_code(const struct hawk_code_range *module, uint64_t address, size_t size)
 {
 	return address >= module->start && address < module->end && module->end - address >= size &&
 	       hawk_readable(address) && hawk_readable(address + size - 8);
 }
 
-/** Without call frame information, the nine bytes that end every handler are still recognised. */
+/** Recognizes the nine bytes that end every handler, without call frame information. */
 static bool is_sigreturn_code(const struct hawk_code_range *module, uint64_t pc)
 {
 	static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
@@ -263,7 +265,7 @@ static bool is_sigreturn_code(const struct hawk_code_range *module, uint64_t pc)
 	return is_code(module, pc, sizeof(code)) && bytes_equal(block, code, sizeof(code));
 }
 
-/** Whether an instruction that ends at `pc` may be a call: E8, or FF /2 of any length. */
+/** Returns true if an instruction that ends at `pc` may be a call: E8, or FF /2 of any length. */
 static bool follows_call(const struct hawk_code_range *module, uint64_t pc)
 {
 	static const uint8_t lengths[] = {2, 3, 4, 6, 7};
@@ -297,7 +299,7 @@ bool hawk_rules_is_trampoline(uint64_t pc)
 	       bytes_equal(block, code, sizeof(code));
 }
 
-/** Code of no module. */
+/** Makes the rule for code outside all modules. */
 static uint32_t make_outside(uint64_t pc, bool exact)
 {
 	enum { TRAMPOLINE_CFA = 16 };
@@ -308,13 +310,13 @@ static uint32_t make_outside(uint64_t pc, bool exact)
 						      : pack(HAWK_RULE_NO_CFI, 0, 0);
 }
 
-/** Code of a module that says nothing about itself. */
+/** Makes the rule for code of a module without call frame information. */
 static uint32_t make_without_cfi(const struct hawk_code_range *module, uint64_t pc, bool exact)
 {
 	if (is_sigreturn_code(module, pc))
 		return pack(HAWK_RULE_SIGNAL, 0, 0);
-	/* Nobody called: somebody has laid this address down as the first frame of a new stack, as
-	 * makecontext() does with its trampoline. rbp is from elsewhere. */
+	/* No call: this address was stored as the first frame of a new stack, as makecontext() does
+	 * with its trampoline. rbp belongs to another stack. */
 	if (!exact && !follows_call(module, pc))
 		return pack(HAWK_RULE_OUTERMOST, 0, 0);
 	return pack(HAWK_RULE_NO_CFI, 0, 0);
@@ -346,7 +348,7 @@ static uint32_t make(uint64_t pc, bool exact, bool *cacheable)
 	return rule;
 }
 
-/** An empty word of the set, else one that the tag chooses. */
+/** Returns an empty word of the set, else one chosen by the tag. */
 static uint64_t *choose_victim(uint64_t *set, uint64_t tag)
 {
 	for (unsigned i = 0; i < HAWK_RULES_WAYS; i++)
@@ -370,10 +372,9 @@ static uint64_t table_of(const uint64_t *start, unsigned sets_log2)
 }
 
 /**
- * Counts a rule that is to be stored in `table`, and when that is more than half full (what was
- * overwritten is counted, too) goes on with the next one. What threads that have seen the old one
- * still put there is found no more. The last table overflows. Of two threads that count at once one
- * may be lost.
+ * Counts a rule about to be stored in `table`. When the table is more than half full (overwritten
+ * rules count too), switches to the next one. Rules that other threads still store in the old table
+ * are not found. The last table overflows. Of two simultaneous counts one may be lost.
  */
 static void count_stored(uint64_t table)
 {
@@ -410,7 +411,8 @@ uint32_t hawk_rules_make(uint64_t pc, bool exact)
 	victim = choose_victim(set, tag);
 	mark_page(victim);
 	__atomic_store_n(victim, word, __ATOMIC_SEQ_CST);
-	/* Whoever raised the epoch before this load may have flushed before the store above. */
+	/* A thread that raised the epoch before this load may have flushed before the store
+	 * above. */
 	if (__atomic_load_n(&hawk_unwind_epoch, __ATOMIC_SEQ_CST) != epoch)
 		__atomic_compare_exchange_n(victim, &word, 0, false, __ATOMIC_SEQ_CST,
 					    __ATOMIC_RELAXED);
@@ -426,7 +428,7 @@ bool hawk_rules_is_return_address(uint64_t pc)
 		return true;
 	if (!hawk_modules_find(pc - 1, &module))
 		return follows_call(&anywhere, pc);
-	/* Only so that it is known the next time. */
+	/* Stored only for the next lookup. */
 	hawk_rules_make(pc, false);
 	return true;
 }

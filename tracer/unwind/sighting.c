@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Lookups go through _dl_find_object, which is lock-free and async-signal-safe; before glibc 2.35
- * through the list of the loader, under its lock.
+ * Looks modules up by _dl_find_object, which is lock-free and async-signal-safe; before glibc 2.35
+ * in the loader's list, under its lock.
  */
 #include "sighting.h"
 
@@ -18,12 +18,12 @@ uint64_t hawk_loader_end;
 
 static int (*find_object)(void *address, struct dl_find_object *ret);
 
-/** The executable: its segments may have gaps, and _dl_find_object tells only the part around the
- * pc. */
+/** Start of the executable: its segments may have gaps, and _dl_find_object gives only the part
+ * around the pc. */
 static uint64_t main_start;
 static uint64_t main_end;
 
-/** Whether the four bytes at `at` are those of `magic`. */
+/** Returns true if the four bytes at `at` equal `magic`. */
 static bool is_magic(const void *at, const char *magic)
 {
 	uint32_t found, wanted;
@@ -33,7 +33,7 @@ static bool is_magic(const void *at, const char *magic)
 	return found == wanted;
 }
 
-/** The GNU build-id in one PT_NOTE segment, which the loader has mapped. */
+/** Finds the GNU build-id in one mapped PT_NOTE segment. */
 static void find_build_id(struct hawk_sighting *module, const Elf64_Phdr *note)
 {
 	uint64_t at = module->bias + note->p_vaddr;
@@ -65,8 +65,7 @@ void hawk_sighting_read_headers(struct hawk_sighting *module)
 {
 	const Elf64_Ehdr *elf = (const Elf64_Ehdr *)module->start;
 
-	/* A stale return address may lead to a module that another thread is unloading right now.
-	 */
+	/* A stale return address may point into a module that another thread is unloading. */
 	if (module->end - module->start < sizeof(*elf) || !hawk_readable(module->start) ||
 	    !is_magic(elf->e_ident, ELFMAG))
 		return;
@@ -80,7 +79,7 @@ void hawk_sighting_read_headers(struct hawk_sighting *module)
 			find_build_id(module, &module->headers[i]);
 }
 
-/** Lowest and highest address of the PT_LOADs, the start rounded down to its page. */
+/** Finds the lowest and highest address of the PT_LOADs, the start rounded down to its page. */
 static void measure_segments(const Elf64_Phdr *headers, unsigned long count, uint64_t bias,
 			     uint64_t *start, uint64_t *end)
 {
@@ -99,7 +98,7 @@ static void measure_segments(const Elf64_Phdr *headers, unsigned long count, uin
 		*start = 0;
 }
 
-/** Before glibc 2.35: the loader's list, under its lock. The state of a dl_iterate_phdr walk. */
+/** State of a dl_iterate_phdr walk, used before glibc 2.35: the loader's list, under its lock. */
 struct phdr_search {
 	uint64_t pc;
 	struct hawk_sighting *found;
@@ -167,7 +166,8 @@ static void measure_executable(void)
 	measure_segments(headers, count, bias, &main_start, &main_end);
 }
 
-/** The kernel tells where the loader is, unless that is what it was asked to start. */
+/** Finds the loader's ELF header. The kernel tells its address, unless the loader itself was
+ * started as the program. */
 static const Elf64_Ehdr *loader_header(void)
 {
 	uint64_t base = getauxval(AT_BASE);

@@ -2,12 +2,12 @@
 /**
  * @file
  * The memo of stack tops, in the thread's slot: slots by hash, eight to a set, that point to
- * places. Places are given out in order and then taken again from those who have had them longest,
- * so few tops touch few pages.
+ * places. Places are handed out in order, then reused from the oldest owner, so few tops touch few
+ * pages.
  *
- * Many stacks begin at the same pc and sp, wherever a program allocates through a function of its
- * own. The return address of the first frame tells most of them apart; where it lies is remembered
- * by pc. That only chooses the slot: whether the top is the stack's is for its words to say.
+ * Many stacks begin at the same pc and sp, wherever a program allocates through its own function.
+ * The return address of the first frame distinguishes most of them; its place is remembered by pc.
+ * That only chooses the slot: the top's words decide whether it matches.
  */
 #include "tops.h"
 
@@ -15,23 +15,24 @@
 #include "walk.h"
 
 enum {
-	OWN_FRAMES = HAWK_STACK_TOP_WORDS, /**< innermost frames that belong to an entry, if there
-					      is room for their words; the others are shared */
+	OWN_FRAMES = HAWK_STACK_TOP_WORDS, /**< innermost frames that belong to an entry, if their
+					      words fit; the others are shared */
 	CALLERS_LOG2 = 10,
 	SETS_LOG2 = 7,
 	ADDRESS_BITS = 48,
 	OFFSET_BITS = 16,        /**< of a word: see hawk_stack_top.words */
-	OWN_BYTES_MAX = 1 << 19, /**< what 16 bits of words can say */
+	OWN_BYTES_MAX = 1 << 19, /**< largest offset that 16 bits can hold */
 };
 _Static_assert(HAWK_STACK_TOP_SETS == 1 << SETS_LOG2, "");
 
 static const uint64_t ADDRESS = (UINT64_C(1) << ADDRESS_BITS) - 1;
 
-/** Not the golden ratio: program counters that are a Fibonacci number apart would go together. */
+/** Not the golden ratio: program counters a Fibonacci number apart would collide. */
 static const uint64_t FACTOR = UINT64_C(0xd6e8feb86659fd93);
 
-/** Of all threads, by hash: a pc and, in the highest 16 bits, how many words above sp - 8 its
- * return address lies. 0 = empty. Who comes first stays: two in turn would hide each other's tops.
+/** Callers of all threads, by hash: a pc, and in the highest 16 bits the words from sp - 8 up to
+ * its return address. 0 = empty. The first entry stays: two taking turns would hide each other's
+ * tops.
  */
 static uint64_t callers[1 << CALLERS_LOG2];
 
@@ -40,8 +41,8 @@ static inline uint32_t caller_of(uint64_t pc)
 	return (uint32_t)(pc * FACTOR >> (64 - CALLERS_LOG2));
 }
 
-/** The return address of the frame at `start`; 0 if it is not known where that is, or if it is not
- * on the page of sp - 8, which can be read for sure: the frame that we return to ends there. */
+/** Returns the return address of the frame at `start`; 0 if its place is unknown or not on the page
+ * of sp - 8. That page is surely readable: the frame that we return to ends there. */
 static inline uint64_t return_address(const struct hawk_frame_state *start)
 {
 	uint64_t caller = __atomic_load_n(&callers[caller_of(start->pc)], __ATOMIC_RELAXED);
@@ -70,7 +71,7 @@ void hawk_tops_forget_callers(void)
 		__atomic_store_n(&callers[i], 0, __ATOMIC_RELAXED);
 }
 
-/** The set's number in the high bits, the tag below. */
+/** Returns the set's number in the high bits, the tag below. */
 static inline uint64_t mix(const struct hawk_frame_state *start)
 {
 	return (start->pc ^ start->sp << 16 ^ return_address(start) << 7) * FACTOR;
@@ -86,8 +87,8 @@ static inline uint16_t tag_of(uint64_t mixed)
 	return (uint16_t)(mixed >> (48 - SETS_LOG2));
 }
 
-/** Whether all but the words of the top at `index` is as at `start`, and there are as many outer
- * frames. */
+/** Returns true if all of the top at `index` except its words matches `start`, and there are as
+ * many outer frames. */
 static inline bool fits(const struct hawk_stack *stack, uint32_t index,
 			const struct hawk_frame_state *start)
 {
@@ -102,8 +103,8 @@ static inline bool is_there(uint64_t end, uint64_t word)
 	return *(const uint64_t *)(end + (uint64_t)(uint16_t)word * 8) == word >> OFFSET_BITS;
 }
 
-/** Whether the words are what they were: those of the frames that are not shared, from the
- * innermost, as hawk_walk_compare(), then those of the shared ones. */
+/** Returns true if the words are unchanged: first those of the unshared frames, from the innermost
+ * as in hawk_walk_compare(), then those of the shared ones. */
 static inline bool holds(const struct hawk_stack *stack, const struct hawk_stack_top *top)
 {
 	const uint64_t *words_end = top->words + top->word_count;
@@ -143,7 +144,7 @@ static inline bool is_empty(const struct hawk_stack *stack, const struct hawk_st
 	return !slot->place || !stack->top_bases[slot->place - 1u];
 }
 
-/** One of the set that is empty, or whose entry does not count; else one that the hash chooses. */
+/** Returns a slot of the set that is empty or has no valid entry; else one chosen by the hash. */
 static struct hawk_stack_top_slot *choose_slot(struct hawk_stack *stack, uint64_t mixed,
 					       uint64_t hash)
 {
@@ -155,7 +156,7 @@ static struct hawk_stack_top_slot *choose_slot(struct hawk_stack *stack, uint64_
 	return &set[(hash >> 32) % HAWK_STACK_TOP_WAYS];
 }
 
-/** How many of the innermost frames belong to a new entry: as far as they are near enough. */
+/** Returns how many innermost frames belong to a new entry: those near enough. */
 static uint32_t count_own(const struct hawk_stack *stack)
 {
 	const struct hawk_stack_frame *leaf = &stack->frames[stack->count - 1];
@@ -167,8 +168,8 @@ static uint32_t count_own(const struct hawk_stack *stack)
 	return own;
 }
 
-/** The entry's words, from those of the stack, innermost first: it begins in the entry's first
- * line. False: one of them cannot be told so. */
+/** Fills the entry's words from the stack's, innermost first, beginning in the entry's first cache
+ * line. Returns false if one of them cannot be encoded. */
 static bool take_words(struct hawk_stack_top *top, const struct hawk_stack_word *words,
 		       uint32_t count)
 {
@@ -185,7 +186,7 @@ static bool take_words(struct hawk_stack_top *top, const struct hawk_stack_word 
 	return true;
 }
 
-/** Whether the stack was here before, not long ago. */
+/** Returns true if the stack was here before, not long ago. */
 static bool comes_again(struct hawk_stack *stack, uint64_t hash)
 {
 	uint64_t *seen = &stack->tops_seen[hash % HAWK_STACK_SEEN_SETS];
@@ -198,8 +199,8 @@ static bool comes_again(struct hawk_stack *stack, uint64_t hash)
 	return false;
 }
 
-/** Gives `slot` a place of its own. A handler that jumps out of here may leave one that is nobody's
- * for a round, but never one of two slots. */
+/** Gives `slot` its own place. A handler that jumps out of here may leave a place without owner for
+ * one round, but never with two owners. */
 static void give_place(struct hawk_stack *stack, struct hawk_stack_top_slot *slot)
 {
 	uint32_t place = stack->tops_given++ % HAWK_STACK_TOPS;
@@ -239,7 +240,8 @@ void hawk_tops_note(struct hawk_stack *stack, const struct hawk_frame_state *sta
 	if (!slot->place)
 		give_place(stack, slot);
 	top = &stack->tops[slot->place - 1u];
-	/* A handler may jump out of here: an entry with a base is a whole one. */
+	/* A handler may jump out of here, so the base is written last: an entry with a base is
+	 * complete. */
 	stack->top_bases[slot->place - 1u] = 0;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	slot->tag = tag_of(mixed);
@@ -250,7 +252,7 @@ void hawk_tops_note(struct hawk_stack *stack, const struct hawk_frame_state *sta
 	if (!take_words(top, stack->words + first, leaf->words - first))
 		return;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	/* In this order: a base that is there is never above the maximum. */
+	/* In this order: no base is ever above the maximum. */
 	if (base > stack->top_base_max)
 		stack->top_base_max = base;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Walking with all registers, from the tracer's own frame to the one that asked for it.
+ * Walks with all registers, from the tracer's own frame to the requested one.
  */
 #include "unwind_full.h"
 
@@ -10,7 +10,7 @@ enum {
 	WALK_FRAMES_MAX = HAWK_STACK_FRAMES + 64,
 };
 
-/** One step: what it reads from and what it fills. */
+/** Inputs and outputs of one step. */
 struct full_step {
 	struct hawk_readable_range *range;
 	struct hawk_scratch *scratch;
@@ -46,7 +46,7 @@ static bool find_cfa(struct full_step *step, const struct hawk_cfi_row *row)
 	return true;
 }
 
-/** The caller's value of one register. False: it cannot be known. */
+/** Finds the caller's value of one register. Returns false if it is unknowable. */
 static bool find_register(const struct full_step *step, const struct hawk_cfi_row *row,
 			  unsigned number, uint64_t *ret)
 {
@@ -85,7 +85,7 @@ static bool find_register(const struct full_step *step, const struct hawk_cfi_ro
 	}
 }
 
-/** The return address lies `offset` above rsp; all else is as it was. */
+/** Steps where the return address lies `offset` above rsp and all other registers are unchanged. */
 static enum hawk_step step_by_stack_pointer(const struct full_step *step, uint64_t offset)
 {
 	uint64_t sp = step->from->value[HAWK_CFI_RSP];
@@ -101,7 +101,7 @@ static enum hawk_step step_by_stack_pointer(const struct full_step *step, uint64
 	return HAWK_STEP_NEXT;
 }
 
-/** No call frame information: perhaps rbp leads on. */
+/** Steps without call frame information, by rbp if it leads on. */
 static enum hawk_step step_without_cfi(const struct full_step *step)
 {
 	uint64_t pc = step->from->value[HAWK_CFI_RIP];
@@ -205,7 +205,8 @@ static enum hawk_step walk_past(struct hawk_readable_range *range, struct hawk_s
 __attribute__((noinline)) enum hawk_step hawk_unwind_full(const struct hawk_stack_frame *frame,
 							  struct hawk_stack_frame *next)
 {
-	/* Not the frame's: the tracer's own may lie on another stack, on this side of a signal. */
+	/* Not the frame's range: the tracer's frame may be on another stack, inside a signal
+	 * handler. */
 	struct hawk_readable_range range = {0};
 	struct hawk_scratch *scratch = hawk_scratch_take();
 	struct hawk_registers *registers;
@@ -229,7 +230,7 @@ __attribute__((noinline)) enum hawk_step hawk_unwind_full(const struct hawk_stac
 	return step;
 }
 
-/** Scratch; bit i of `taken` is set while piece i is. */
+/** The pool of scratch; bit i of `taken` is set while piece i is taken. */
 static char *pool;
 static uint64_t taken;
 

@@ -6,10 +6,10 @@
  * Slow (about a microsecond per frame between the tracer and the frame in question) and rarely
  * needed: lazy binding (CFA on rbx), hand-written assembly.
  *
- * And scratch, a pool of 4 KiB pieces of memory for what is too big for the host's stack: 16 KiB
- * threads and 8 KiB signal stacks unwind, too. Lock-free and async-signal-safe: one
- * compare-and-swap takes a piece. When all are taken (many threads at once, or handlers that jumped
- * out of the tracer) a piece is mapped for the one use.
+ * Also scratch, a pool of 4 KiB pieces for data too big for the host's stack, so that 16 KiB
+ * threads and 8 KiB signal stacks unwind too. Lock-free and async-signal-safe: one compare-and-swap
+ * takes a piece. When all are taken (many threads at once, or handlers that jumped out of the
+ * tracer), a piece is mapped for a single use.
  */
 #ifndef HAWK_TRACER_UNWIND_UNWIND_FULL_H
 #define HAWK_TRACER_UNWIND_UNWIND_FULL_H
@@ -43,28 +43,29 @@ struct hawk_scratch {
 };
 _Static_assert(sizeof(struct hawk_scratch) <= HAWK_SCRATCH_PIECE_BYTES, "a piece each");
 
-/** `memory`: HAWK_SCRATCH_BYTES. */
+/** Sets the pool's memory, HAWK_SCRATCH_BYTES. */
 void hawk_scratch_init(void *memory);
 
-/** A piece with undefined contents; NULL: no memory. Give it back with hawk_scratch_give(). */
+/** Returns a piece with undefined contents; NULL without memory. Give it back with
+ * hawk_scratch_give(). */
 struct hawk_scratch *hawk_scratch_take(void);
 
 void hawk_scratch_give(struct hawk_scratch *scratch);
 
 /**
- * Steps from `frame` to `next` (state and exact). The frame must be one of the calling thread's own
+ * Steps from `frame` to `next` (state and exact). The frame must be on the calling thread's own
  * stack: its callee-saved registers are found by walking from here to it.
  */
 enum hawk_step hawk_unwind_full(const struct hawk_stack_frame *frame,
 				struct hawk_stack_frame *next);
 
-/** One step with all registers. `scratch->full.machine` and `.evaluation` are overwritten. */
+/** Steps once with all registers. Overwrites `scratch->full.machine` and `.evaluation`. */
 enum hawk_step hawk_unwind_full_step(struct hawk_readable_range *range,
 				     struct hawk_scratch *scratch,
 				     const struct hawk_registers *registers,
 				     struct hawk_registers *caller);
 
-/** The registers of the function in which this is expanded; callee-saved ones, rsp and rip. */
+/** Stores the registers of the expanding function: callee-saved ones, rsp and rip. */
 #define HAWK_CAPTURE_REGISTERS(value)                                                              \
 	__asm__ volatile("movq %%rbx, 24(%0)\n\tmovq %%rbp, 48(%0)\n\tmovq %%rsp, 56(%0)\n\t"      \
 			 "movq %%r12, 96(%0)\n\tmovq %%r13, 104(%0)\n\tmovq %%r14, 112(%0)\n\t"    \

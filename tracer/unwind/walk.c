@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Bringing a thread's previous stack up to date: verify what is still there, walk what is new.
+ * Brings a thread's previous stack up to date: verifies frames still there, walks new ones.
  *
- * Hot: the same leaf, every word unchanged. Then nothing is written. Otherwise the new frames are
- * gathered in `fresh`, leaf first, until one of them is a frame of the previous stack, and from
- * there on words are compared again; where they differ, walking goes on from the last frame proven.
+ * Hot case: the same leaf, every word unchanged; writes nothing. Otherwise gathers new frames in
+ * `fresh`, leaf first, until one is a frame of the previous stack. From there on words are compared
+ * again; where they differ, walking continues from the last frame proven.
  *
- * Invariant: whatever is read outside `hawk_stack` belongs to a frame that is proven to exist (all
- * words on the way to it were compared, in order), or lies in the readable range. That a frame
- * exists proves its words readable on the thread's own stack only: the walk may have left the top
- * of a coroutine's for memory that is somebody else's. There each page is asked for again.
+ * Invariant: memory read outside `hawk_stack` belongs to a frame proven to exist (all words on the
+ * way to it were compared, in order), or lies in the readable range. A frame's existence proves its
+ * words readable only on the thread's own stack: a walk may leave the top of a coroutine's stack
+ * for foreign memory. There each page is probed again.
  */
 #include "walk.h"
 
@@ -25,16 +25,17 @@ struct hawk_unwind_stats hawk_unwind_stats;
 struct hawk_unwind_options hawk_unwind_options = {.depth = HAWK_STACK_FRAMES};
 
 enum {
-	ALL_PROVEN = -1, /**< instead of the index of the frame from which to walk on */
+	ALL_PROVEN = -1, /**< returned instead of the index of the frame to walk on from */
 };
 
-/** A walk that is not hot. */
+/** State of a walk outside the hot case. */
 struct walk {
 	struct hawk_stack *stack;
 	struct hawk_readable_range range;
 	uint32_t depth;
-	uint32_t fresh_count; /**< stack->fresh[fresh_count] is the frame at hand */
-	int32_t candidate;    /**< frames[candidate] is the next that may be met; -1 = none */
+	uint32_t fresh_count; /**< stack->fresh[fresh_count] is the current frame */
+	int32_t candidate; /**< frames[candidate] is the next old frame that may be met; -1 = none
+			    */
 	uint32_t kept;
 	uint32_t flags;
 };
@@ -46,13 +47,13 @@ static inline bool is_same_frame(const struct hawk_stack_frame *known,
 	       known->exact == exact && (!known->needs_bp || known->state.bp == state->bp);
 }
 
-/** Words that belong to frame `index` begin here. */
+/** Returns the index of the first word that belongs to frame `index`. */
 static uint32_t first_word(const struct hawk_stack *stack, int32_t index)
 {
 	return index > 0 ? stack->frames[index - 1].words : 0;
 }
 
-/** The frame whose step rested on words[mismatch - 1], at or outside of frame `index`. */
+/** Returns the frame whose step rested on words[mismatch - 1], at or outside frame `index`. */
 static int32_t frame_of_word(const struct hawk_stack *stack, int32_t index, uint32_t mismatch)
 {
 	while (first_word(stack, index) >= mismatch)
@@ -60,7 +61,8 @@ static int32_t frame_of_word(const struct hawk_stack *stack, int32_t index, uint
 	return index;
 }
 
-/** Whether the way from frame `index`, whose rbp is `bp`, still leads where it led. */
+/** Returns true if the step from frame `index`, whose rbp is `bp`, still leads to the same
+ * frame. */
 static bool step_again(struct walk *walk, int32_t index, uint64_t *bp)
 {
 	const struct hawk_stack *stack = walk->stack;
@@ -85,7 +87,7 @@ static uint64_t return_slot_of(const struct hawk_stack_frame *frame)
 	return frame->state.sp - 8 + frame->return_offset;
 }
 
-/** The next frame outwards from `index` that begins on a page of its own; NULL: none. */
+/** Returns the next frame outwards from `index` with HAWK_UNPROVEN_PAGE; NULL if none. */
 static const struct hawk_stack_frame *next_on_other_page(const struct hawk_stack *stack,
 							 int32_t index)
 {
@@ -96,8 +98,9 @@ static const struct hawk_stack_frame *next_on_other_page(const struct hawk_stack
 }
 
 /**
- * Whether all that is read for frame `index`, of HAWK_UNPROVEN_PAGE, is there. `*asked`: a page
- * that is; on return it may be the next one, too: eight bytes across their border tell about two.
+ * Returns true if all memory read for frame `index`, of HAWK_UNPROVEN_PAGE, is readable. `*asked`
+ * is a readable page. On return it may also be the next one: eight bytes across their border test
+ * both.
  */
 static bool has_its_pages(const struct hawk_stack *stack, int32_t index, uint64_t *asked)
 {
@@ -121,10 +124,10 @@ static bool has_its_pages(const struct hawk_stack *stack, int32_t index, uint64_
 	return !frame->cfa_offset || hawk_walk_page(cfa_slot) == page || hawk_readable(cfa_slot);
 }
 
-/** Frames that words alone can prove, from `index` outwards: compared at once. */
+/** A run of frames that words alone can prove, from `index` outwards: compared at once. */
 struct run {
 	int32_t end;      /**< the outermost of them */
-	uint64_t bp_slot; /**< where rbp was last read; 0 = it stayed what it was */
+	uint64_t bp_slot; /**< where rbp was last read; 0 = rbp is unchanged */
 };
 
 static struct run run_from(const struct hawk_stack *stack, int32_t index)
@@ -140,7 +143,7 @@ static struct run run_from(const struct hawk_stack *stack, int32_t index)
 	return run;
 }
 
-/** verify() where some frames cannot be proven by words. */
+/** Does verify() where words cannot prove some frames. */
 static int32_t verify_carefully(struct walk *walk, int32_t index, uint64_t bp)
 {
 	const struct hawk_stack *stack = walk->stack;
@@ -172,8 +175,8 @@ static int32_t verify_carefully(struct walk *walk, int32_t index, uint64_t bp)
 }
 
 /**
- * Frame `index` of the previous stack is a frame of the present one, with `bp` in rbp. Returns the
- * frame from which the present stack goes another way, or ALL_PROVEN.
+ * Verifies outwards from frame `index` of the previous stack, which is also in the present one,
+ * with `bp` in rbp. Returns the frame from which the present stack differs, or ALL_PROVEN.
  */
 static int32_t verify(struct walk *walk, int32_t index, uint64_t bp)
 {
@@ -187,8 +190,8 @@ static int32_t verify(struct walk *walk, int32_t index, uint64_t bp)
 }
 
 /**
- * Appends the proven frames `from` .. `to` to the fresh ones, as far as the depth allows. Their rbp
- * is filled in: so far nothing depended on it, now something may.
+ * Appends the proven frames `from` .. `to` to the fresh ones, as far as the depth allows. Fills in
+ * their rbp: nothing depended on it so far, but now something may.
  */
 static void copy_proven(struct walk *walk, int32_t from, int32_t to)
 {
@@ -212,16 +215,17 @@ static void copy_proven(struct walk *walk, int32_t from, int32_t to)
 	}
 }
 
-/** Whether the previous stack goes on after its outermost frame and there is room for that now. */
+/** Returns true if the previous stack continues after its outermost frame and there is room for
+ * that now. */
 static bool has_lost_frames(const struct walk *walk, uint32_t count)
 {
 	return walk->stack->flags & HAWK_TRACE_TRUNCATED && count < walk->depth;
 }
 
 /**
- * Looks whether the frame at hand is one of the previous stack. True: it is, and all outer ones are
- * the present stack's, which is complete with that. False: go on from the frame at hand, which may
- * be further out now.
+ * Compares the current frame with the previous stack. Returns true if it is one of its frames and
+ * all outer ones are in the present stack, which completes it. Returns false to go on from the
+ * current frame, which may be further out now.
  */
 static bool merge(struct walk *walk, uint32_t mismatch)
 {
@@ -243,7 +247,7 @@ static bool merge(struct walk *walk, uint32_t mismatch)
 		if (count <= walk->depth && !has_lost_frames(walk, count)) {
 			walk->kept = (uint32_t)index + 1;
 			walk->flags = stack->flags;
-			/* Not needed so far, but a frame that is new may lead here by it. */
+			/* Not needed so far, but a new frame may lead here by it. */
 			walk->stack->frames[index].state.bp = frame->state.bp;
 			return true;
 		}
@@ -255,7 +259,7 @@ static bool merge(struct walk *walk, uint32_t mismatch)
 	return false;
 }
 
-/** The outermost frame within the depth limit: what lies beyond is nobody's business. */
+/** Cuts the stack at `frame`, the outermost within the depth limit: outer frames are ignored. */
 static void cut_off(struct hawk_stack_frame *frame)
 {
 	hawk_walk_cut(frame);
@@ -292,10 +296,10 @@ static void gather(struct walk *walk, uint32_t mismatch)
 }
 
 /**
- * A walk may leave a stack that is not the thread's for memory that is somebody else's and may be
- * unmapped: an old stack, even, with frames and an end like any other's. What lies on the page of a
- * frame's return address can be read if that could; a handler's return says nothing of the other
- * stack.
+ * Marks frames whose pages must be probed. A walk may leave a stack that is not the thread's for
+ * foreign memory that may be unmapped, even an old stack with frames and an end. Words on the page
+ * of a frame's return address are readable if that address is. A handler's return proves nothing
+ * about the other stack.
  */
 static void mark_pages(const struct walk *walk)
 {
@@ -323,8 +327,7 @@ static void append_word(struct hawk_stack *stack, uint16_t *count, uint64_t slot
 	stack->words[(*count)++] = (struct hawk_stack_word){slot, value};
 }
 
-/** Hashes the fresh frames, so that what is known of the stack is fetched while they are written.
- */
+/** Hashes the fresh frames and prefetches the stack's known id while they are written. */
 static void hash_fresh(struct hawk_stack *stack, uint32_t kept, uint32_t fresh_count)
 {
 	struct hawk_walk_hash hash = hawk_walk_hash_seed(stack->generation);
@@ -342,7 +345,7 @@ static void hash_fresh(struct hawk_stack *stack, uint32_t kept, uint32_t fresh_c
 	hawk_known_prefetch(hash.hash);
 }
 
-/** Writes `frame` and its words behind the outer ones. */
+/** Writes `frame` and its words after the outer ones. */
 static void append_frame(struct hawk_stack *stack, uint32_t index,
 			 const struct hawk_stack_frame *frame)
 {
@@ -351,8 +354,8 @@ static void append_frame(struct hawk_stack *stack, uint32_t index,
 	uint16_t words = outer ? outer->words : 0;
 	bool outer_needs_bp = outer && outer->needs_bp;
 
-	/* Word by word, as they have just been stored: a copy in larger pieces would wait for the
-	 * stores to reach the cache. */
+	/* Word by word, as they were just stored: a copy in larger pieces would wait for the stores
+	 * to reach the cache. */
 	to->state = frame->state;
 	to->hash = frame->hash;
 	to->check = frame->check;
@@ -368,9 +371,9 @@ static void append_frame(struct hawk_stack *stack, uint32_t index,
 	to->unproven = frame->unproven;
 	if (frame->unproven || (outer && outer->unproven))
 		to->unproven |= HAWK_UNPROVEN_OUTER;
-	/* Compared from the end: the CFA first, which says where the others are; then the pc, which
-	 * says that there is an outer frame at all. Words of a step that words cannot prove might
-	 * not even be there any more. */
+	/* Comparison goes from the end: first the CFA, which locates the others; then the pc, which
+	 * proves an outer frame. Words of a step that words cannot prove may no longer be
+	 * readable. */
 	if (!(frame->unproven & HAWK_UNPROVEN_STEP)) {
 		uint64_t base = frame->state.sp - 8;
 
@@ -386,13 +389,14 @@ static void append_frame(struct hawk_stack *stack, uint32_t index,
 	to->words = words;
 }
 
-/** The previous stack becomes its `kept` outermost frames and the fresh ones. */
+/** Replaces the previous stack by its `kept` outermost frames and the fresh ones. */
 static void commit(struct hawk_stack *stack, uint32_t kept, uint32_t fresh_count, uint32_t flags)
 {
 	hash_fresh(stack, kept, fresh_count);
 	if (fresh_count || kept < stack->count)
 		hawk_tops_cut(stack, kept);
-	/* A handler may interrupt this and never come back: what is counted is always whole. */
+	/* A handler may interrupt this and never return: all frames within `count` are always
+	 * complete. */
 	__atomic_store_n(&stack->count, kept, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	stack->flags = flags & ~(uint32_t)HAWK_TRACE_GUESSED;
@@ -404,7 +408,8 @@ static void commit(struct hawk_stack *stack, uint32_t kept, uint32_t fresh_count
 	__atomic_store_n(&stack->count, kept + fresh_count, __ATOMIC_RELAXED);
 }
 
-/** Other modules lie at these addresses now: the same numbers are another stack. */
+/** Hashes the frames anew: other modules lie at these addresses now, so equal numbers mean another
+ * stack. */
 static void rehash(struct hawk_stack *stack, uint32_t generation)
 {
 	struct hawk_walk_hash hash = hawk_walk_hash_seed(generation);
@@ -444,7 +449,7 @@ static bool is_usable(const struct hawk_frame_state *start)
 	       !(start->sp & 7);
 }
 
-/** Drops what was found before code went away, or what the owner has disowned. */
+/** Drops frames found before code was unmapped, or disowned by the owner. */
 static void prepare(struct hawk_stack *stack)
 {
 	uint32_t epoch = __atomic_load_n(&hawk_unwind_epoch, __ATOMIC_ACQUIRE);
@@ -458,7 +463,8 @@ static void prepare(struct hawk_stack *stack)
 	stack->readable_start = stack->readable_end = 0;
 }
 
-/** Everything but the hot case. `mismatch`: the leaf is the same and this word differs, if not 0.
+/** Walks in all but the hot case. `mismatch`, if not 0, names the differing word of a stack with
+ * the same leaf.
  */
 static __attribute__((noinline)) bool walk_slowly(struct hawk_stack *stack,
 						  const struct hawk_frame_state *start,
@@ -493,7 +499,7 @@ static __attribute__((noinline)) bool walk_slowly(struct hawk_stack *stack,
 		rehash(stack, generation);
 		walk.kept = 0;
 	}
-	/* Of the beginning: what has happened since is seen next time. */
+	/* The era at the beginning: later changes are seen next time. */
 	stack->era = era;
 	fill_result(stack, walk.kept, ret);
 	return walk.kept && walk.kept == stack->count && walk.kept == count;
@@ -534,7 +540,7 @@ bool hawk_unwind_init(void)
 
 void hawk_unwind_invalidate(void)
 {
-	/* First the epoch: whoever stores a rule of before looks at the epoch after storing. */
+	/* First the epoch: a thread that stores an older rule checks the epoch after storing. */
 	__atomic_fetch_add(&hawk_unwind_epoch, 1, __ATOMIC_SEQ_CST);
 	__atomic_fetch_add(&hawk_unwind_era, 1, __ATOMIC_SEQ_CST);
 	if (hawk_rules_table)

@@ -3,8 +3,8 @@
  * @file
  * One step outwards from a frame, by its rule, and reading of the host's stack.
  *
- * The readable range of a stack is what has been proven so far: whole pages, contiguous. It is
- * extended a page at a time by a system call; inside it a check is two instructions.
+ * The readable range of a stack is the part proven so far: whole, contiguous pages. A system call
+ * extends it by a page; a check inside it takes two instructions.
  */
 #ifndef HAWK_TRACER_UNWIND_WALK_H
 #define HAWK_TRACER_UNWIND_WALK_H
@@ -15,12 +15,12 @@
 #include "unwind.h"
 
 enum {
-	HAWK_WALK_FRAME_BYTES_MAX = 16 << 20, /**< no frame is larger */
+	HAWK_WALK_FRAME_BYTES_MAX = 16 << 20, /**< limit on a frame's size */
 	HAWK_WALK_DOWN_BYTES_MAX = 64 << 10,  /**< a range grows downwards by at most this */
-	HAWK_WALK_NEAR_BYTES = 64 << 10, /**< above the start of a range it grows for any word */
+	HAWK_WALK_NEAR_BYTES = 64 << 10,      /**< a range grows for words this near its start */
 	HAWK_WALK_PAGE_BYTES = 4096,
 
-	/** Offsets in the ucontext_t at rsp when a handler has returned to rt_sigreturn. */
+	/** Offsets in the ucontext_t at rsp when a handler returned to rt_sigreturn. */
 	HAWK_UCONTEXT_RBP = 120,
 	HAWK_UCONTEXT_RSP = 160,
 	HAWK_UCONTEXT_RIP = 168,
@@ -32,13 +32,13 @@ enum {
 
 struct hawk_readable_range {
 	uint64_t start, end;
-	uint64_t asked; /**< page of which step_frame_pointer() has made sure during this walk */
+	uint64_t asked; /**< page that step_frame_pointer() checked during this walk */
 };
 
 enum hawk_step {
 	HAWK_STEP_NEXT,      /**< there is an outer frame */
-	HAWK_STEP_OUTERMOST, /**< there is none */
-	HAWK_STEP_STUCK,     /**< there may be one, but there is no telling where */
+	HAWK_STEP_OUTERMOST, /**< this frame is the outermost */
+	HAWK_STEP_STUCK,     /**< an outer frame may exist, but its place is unknown */
 };
 
 /** Extends the range to `address` (8-aligned), if all pages up to there can be read. */
@@ -48,20 +48,20 @@ bool hawk_walk_extend(struct hawk_readable_range *range, uint64_t address);
 void hawk_walk_enter_stack(struct hawk_readable_range *range, uint64_t sp);
 
 /**
- * What may be believed of the range in later walks: memory between a thread's stack pointer and its
- * anchor (its control block; for the first thread what the kernel left above its stack) stays while
- * the thread runs on it. Of any other stack, a coroutine's say, the neighbours can be unmapped at
- * any time: forgotten, to be probed again.
+ * Keeps the part of the range that later walks may rely on. Memory between a thread's stack pointer
+ * and its anchor stays while the thread runs on it (the anchor is its control block; for the first
+ * thread, data that the kernel put above its stack). Any other stack, a coroutine's say, may have
+ * its neighbours unmapped at any time: it is forgotten and probed again.
  */
 void hawk_walk_remember(struct hawk_readable_range *range);
 
 /** Finds the first thread's anchor. Called once. */
 void hawk_walk_init(void);
 
-/** Reads 8 bytes at any address. False: not readable. */
+/** Reads 8 bytes at any address. Returns false if unreadable. */
 bool hawk_walk_read_anywhere(struct hawk_readable_range *range, uint64_t address, uint64_t *ret);
 
-/** Reads the 8-aligned word at `slot`. False: not readable. */
+/** Reads the 8-aligned word at `slot`. Returns false if unreadable. */
 static inline bool hawk_walk_read(struct hawk_readable_range *range, uint64_t slot, uint64_t *ret)
 {
 	if (__builtin_expect(slot - range->start >= range->end - range->start, 0) &&
@@ -72,8 +72,8 @@ static inline bool hawk_walk_read(struct hawk_readable_range *range, uint64_t sl
 }
 
 /**
- * Steps of every kind but HAWK_RULE_SP and HAWK_RULE_BP. As hawk_walk_step(), where the slots are
- * none so far.
+ * Steps by every kind of rule but HAWK_RULE_SP and HAWK_RULE_BP. Like hawk_walk_step(), but expects
+ * no slots set yet.
  */
 enum hawk_step hawk_walk_step_rare(struct hawk_readable_range *range,
 				   struct hawk_stack_frame *frame, struct hawk_stack_frame *next,
@@ -81,17 +81,17 @@ enum hawk_step hawk_walk_step_rare(struct hawk_readable_range *range,
 
 /**
  * Walks by libunwind from `start` outwards, `max` frames at most, and fills `pcs`, leaf first,
- * HAWK_PC_EXACT set where due. `flags`: enum hawk_trace_flag. Returns how many; 0: libunwind cannot
- * be had.
+ * HAWK_PC_EXACT set where due. `flags`: enum hawk_trace_flag. Returns their number; 0 if libunwind
+ * is unavailable.
  */
 uint32_t hawk_libunwind_walk(const struct hawk_frame_state *start, uint64_t *pcs, uint32_t max,
 			     uint32_t *flags);
 
-/** hawk_walk_step() for the paths that are not hot. */
+/** Does hawk_walk_step() on paths that are not hot. */
 enum hawk_step hawk_walk_step_out(struct hawk_readable_range *range, struct hawk_stack_frame *frame,
 				  struct hawk_stack_frame *next);
 
-/** No way leads on from this frame. */
+/** Ends the walk at this frame. */
 static inline void hawk_walk_cut(struct hawk_stack_frame *frame)
 {
 	frame->bp_slot = 0;
@@ -99,7 +99,7 @@ static inline void hawk_walk_cut(struct hawk_stack_frame *frame)
 	frame->return_offset = frame->cfa_offset = 0;
 }
 
-/** There is no way on from this frame; only walking it again can tell whether that is still so. */
+/** Ends the walk at this frame; only walking it again can tell whether that is still so. */
 static inline enum hawk_step hawk_walk_stuck(struct hawk_stack_frame *frame)
 {
 	hawk_walk_cut(frame);
@@ -108,13 +108,14 @@ static inline enum hawk_step hawk_walk_stuck(struct hawk_stack_frame *frame)
 	return HAWK_STEP_STUCK;
 }
 
-/** True for an interrupted program counter in the first page: a call through a null pointer. */
+/** Returns true for an interrupted program counter in the first page: a call through a null
+ * pointer. */
 static inline bool hawk_walk_is_null_call(uint64_t pc, bool exact)
 {
 	return exact && pc < HAWK_PC_MIN;
 }
 
-/** The way on from `frame` led to a `next` with this pc. */
+/** Finishes a step from `frame` that led to a `next` with this pc. */
 static inline enum hawk_step hawk_walk_arrive(struct hawk_stack_frame *frame,
 					      const struct hawk_stack_frame *next)
 {
@@ -136,8 +137,8 @@ static inline uint32_t hawk_walk_rule(const struct hawk_stack_frame *frame)
 }
 
 /**
- * Steps from frame->state to next->state and notes in `frame` how. About 20 instructions and one
- * cache line of rules, one of stack. `next->hash` and what follows it are left alone, but `exact`.
+ * Steps from frame->state to next->state and notes in `frame` how. About 20 instructions, one cache
+ * line of rules and one of stack. Of the fields from `next->hash` on, sets only `exact`.
  */
 static inline __attribute__((always_inline)) enum hawk_step
 hawk_walk_step(struct hawk_readable_range *range, struct hawk_stack_frame *frame,
@@ -179,7 +180,8 @@ static inline uint64_t hawk_walk_page(uint64_t address)
 	return address & -(uint64_t)HAWK_WALK_PAGE_BYTES;
 }
 
-/** enum hawk_trace_flag of a walk that ended with `last`; HAWK_STEP_NEXT: cut off. */
+/** Returns the enum hawk_trace_flag of a walk that ended with `last`; HAWK_STEP_NEXT means cut
+ * off. */
 static inline uint32_t hawk_walk_flags(enum hawk_step last)
 {
 	return last == HAWK_STEP_OUTERMOST ? 0

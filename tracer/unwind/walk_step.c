@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The steps that are rare: aligned frames, signal frames, code without call frame information;
- * growing the readable range of a stack; and walking the whole stack with nothing remembered but
- * the caller's list of program counters.
+ * Rare steps: aligned frames, signal frames, code without call frame information. Also grows a
+ * stack's readable range, and walks whole stacks into the caller's list of program counters without
+ * remembering anything.
  */
 #include "walk.h"
 
@@ -17,8 +17,8 @@ enum {
 };
 
 /**
- * The first thread's control block is not above its stack but among the mappings; what the kernel
- * put above everything else on that stack is.
+ * Anchor of the first thread. Its control block lies among the mappings, not above its stack; the
+ * data that the kernel put at the top of that stack does.
  */
 static uint64_t first_thread_block;
 static uint64_t first_thread_anchor;
@@ -49,7 +49,7 @@ bool hawk_walk_extend(struct hawk_readable_range *range, uint64_t address)
 		return extend_down(range, address);
 	if (address >= range->end && address - range->end >= HAWK_WALK_FRAME_BYTES_MAX)
 		return false;
-	/* A stack pointer that has left its stack, which overflowed: the frame reaches into it. */
+	/* The stack pointer left an overflowed stack: the frame reaches into it. */
 	if (range->start == range->end && hawk_walk_page(address) != range->end) {
 		if (probe(range->end))
 			range->end += HAWK_WALK_PAGE_BYTES;
@@ -114,7 +114,7 @@ bool hawk_walk_read_anywhere(struct hawk_readable_range *range, uint64_t address
 	bool inside = address >= range->start && range->end - range->start >= 8 &&
 		      address - range->start <= range->end - range->start - 8;
 
-	/* Of a frame on the stack's next pages, whose other words will be read, too. */
+	/* The frame lies on the stack's next pages; its other words will be read too. */
 	if (!inside && address - range->start < HAWK_WALK_NEAR_BYTES && !(address & 7) &&
 	    hawk_walk_read(range, address, ret))
 		return true;
@@ -124,13 +124,13 @@ bool hawk_walk_read_anywhere(struct hawk_readable_range *range, uint64_t address
 	return true;
 }
 
-/** See struct hawk_stack_frame. */
+/** Encodes a slot's offset, see struct hawk_stack_frame. */
 static uint32_t offset_of(const struct hawk_stack_frame *frame, uint64_t slot)
 {
 	return (uint32_t)(slot - frame->state.sp + 8);
 }
 
-/** A frame with large arrays. */
+/** Steps over a frame with large arrays. */
 static enum hawk_step step_far(struct hawk_readable_range *range, struct hawk_stack_frame *frame,
 			       struct hawk_stack_frame *next, uint32_t rule)
 {
@@ -146,7 +146,7 @@ static enum hawk_step step_far(struct hawk_readable_range *range, struct hawk_st
 	return hawk_walk_arrive(frame, next);
 }
 
-/** CFA = *(rbp + N). The word is part of what the step rests on. */
+/** Steps by CFA = *(rbp + N). The step also depends on that word. */
 static enum hawk_step step_dereferenced(struct hawk_readable_range *range,
 					struct hawk_stack_frame *frame,
 					struct hawk_stack_frame *next, uint32_t rule)
@@ -172,7 +172,7 @@ static enum hawk_step step_dereferenced(struct hawk_readable_range *range,
 	return hawk_walk_arrive(frame, next);
 }
 
-/** A handler returned here: the kernel's ucontext says what was interrupted, perhaps on another
+/** Steps over a signal frame: the kernel's ucontext holds the interrupted state, perhaps on another
  * stack. */
 static enum hawk_step step_signal(struct hawk_readable_range *range, struct hawk_stack_frame *frame,
 				  struct hawk_stack_frame *next)
@@ -192,7 +192,7 @@ static enum hawk_step step_signal(struct hawk_readable_range *range, struct hawk
 	return hawk_walk_arrive(frame, next);
 }
 
-/** As step_signal(), but the words are near rbp and the caller's pc is a return address. */
+/** Like step_signal(), but the words are near rbp and the caller's pc is a return address. */
 static enum hawk_step step_saved(struct hawk_readable_range *range, struct hawk_stack_frame *frame,
 				 struct hawk_stack_frame *next, uint32_t rule)
 {
@@ -217,8 +217,8 @@ static enum hawk_step step_saved(struct hawk_readable_range *range, struct hawk_
 }
 
 /**
- * rbp may be any number, and what was readable when the range was made may not be any more. So ask
- * again, once in a page and walk.
+ * Returns true if `address` is still readable. rbp may be any number, and the range may be
+ * outdated, so probes again, once per page and walk.
  */
 static bool is_still_readable(struct hawk_readable_range *range, uint64_t address)
 {
@@ -230,8 +230,8 @@ static bool is_still_readable(struct hawk_readable_range *range, uint64_t addres
 	return true;
 }
 
-/** A frame of a thread lies below its anchor; a register that leads beyond it was used for other
- * things. */
+/** Returns true if rbp leads beyond the thread's anchor: frames lie below it, so the register was
+ * used for other things. */
 static bool leaves_thread(uint64_t sp, uint64_t bp)
 {
 	uint64_t anchor = anchor_of_thread();
@@ -239,7 +239,8 @@ static bool leaves_thread(uint64_t sp, uint64_t bp)
 	return sp < anchor && bp >= anchor;
 }
 
-/** Nothing was executed there: the caller's return address is still on top. */
+/** Steps from a call through a null pointer: nothing ran there, so the return address is still on
+ * top. */
 static enum hawk_step step_null_call(struct hawk_readable_range *range,
 				     struct hawk_stack_frame *frame, struct hawk_stack_frame *next)
 {
@@ -253,7 +254,8 @@ static enum hawk_step step_null_call(struct hawk_readable_range *range,
 	return hawk_walk_arrive(frame, next);
 }
 
-/** Where the caller is cannot be known: the frame alone proves that, with rbp if that was tried. */
+/** Ends at a frame whose caller is unknowable: the frame alone proves that, with rbp if that was
+ * tried. */
 static enum hawk_step step_lost(struct hawk_stack_frame *frame, bool uses_bp)
 {
 	hawk_walk_cut(frame);
@@ -261,7 +263,7 @@ static enum hawk_step step_lost(struct hawk_stack_frame *frame, bool uses_bp)
 	return HAWK_STEP_STUCK;
 }
 
-/** Reads the frame at rbp. False: it is none. */
+/** Reads the frame at rbp. Returns false if there is none. */
 static bool read_frame_at_bp(struct hawk_readable_range *range,
 			     const struct hawk_stack_frame *frame, struct hawk_frame_state *caller)
 {
@@ -272,12 +274,12 @@ static bool read_frame_at_bp(struct hawk_readable_range *range,
 	    !is_still_readable(range, bp + 8) || !hawk_walk_read(range, bp + 8, &caller->pc) ||
 	    !hawk_walk_read(range, bp, &caller->bp))
 		return false;
-	/* By option, rbp is followed from functions that may use it for anything. */
+	/* With unwind=fp, rbp is followed even from functions that may use it for anything. */
 	return hawk_unwind_options.mode != HAWK_UNWIND_FP ||
 	       caller->pc - HAWK_PC_MIN >= HAWK_PC_END || hawk_rules_is_return_address(caller->pc);
 }
 
-/** Code that a just-in-time compiler made, or an option: rbp leads from frame to frame. */
+/** Steps by rbp, in just-in-time compiled code or with unwind=fp. */
 static enum hawk_step step_frame_pointer(struct hawk_readable_range *range,
 					 struct hawk_stack_frame *frame,
 					 struct hawk_stack_frame *next)
@@ -289,7 +291,7 @@ static enum hawk_step step_frame_pointer(struct hawk_readable_range *range,
 	    !hawk_outside_is_trusted(frame->state.pc))
 		hawk_outside_note(frame->state.pc,
 				  led_on && hawk_rules_is_return_address(next->state.pc));
-	/* Not tried again while rbp is what it was: a way that opens later is not worth that. */
+	/* Not tried again while rbp is unchanged: a way that opens later is not worth the cost. */
 	if (!led_on)
 		return step_lost(frame, true);
 	frame->uses_bp = 1;
@@ -300,7 +302,8 @@ static enum hawk_step step_frame_pointer(struct hawk_readable_range *range,
 	return hawk_walk_arrive(frame, next);
 }
 
-/** The full stepper finds registers by walking up from here: words alone prove nothing. */
+/** Steps by the full stepper, which finds registers by walking up from here: words alone prove
+ * nothing. */
 static enum hawk_step step_complex(struct hawk_readable_range *range,
 				   struct hawk_stack_frame *frame, struct hawk_stack_frame *next)
 {
@@ -352,7 +355,7 @@ static uint64_t pc_of(const struct hawk_stack_frame *frame)
 	return frame->state.pc | (frame->exact ? HAWK_PC_EXACT : 0);
 }
 
-/** Fills `pcs` and returns how many. */
+/** Fills `pcs` and returns their number. */
 static uint32_t walk_by_rules(const struct hawk_frame_state *start, uint64_t *pcs, uint32_t max,
 			      uint32_t *flags)
 {
