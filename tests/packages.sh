@@ -28,6 +28,7 @@ hawk_packages_test='
 binutils command:readelf
 clang-format command:clang-format
 git command:git
+shellcheck command:shellcheck
 python3 command:python3
 gdb command:gdb
 clang command:clang

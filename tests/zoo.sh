@@ -79,7 +79,7 @@ installed() {
 
 # run_once NAME FILE MODE: leaves MODE.out, MODE.err, MODE.rc, MODE.facts in the program's folder.
 run_once() {
-	local folder=$work/$1 preload= tables=() here=$work/$1/home
+	local folder=$work/$1 preload="" tables=() here=$work/$1/home
 	rm -rf "$here" "$folder/tables"
 	mkdir -p "$here"
 	chmod 1777 "$here"
@@ -180,7 +180,7 @@ while IFS=$'\t' read -r name file packages workload <&3; do
 	esac
 	row "$name" "$packages" "$(xargs -0 <<<"$workload")" "$verdict" >>"$table"
 	printf '%-20s %4d s  %s\n' "$name" $SECONDS "$verdict"
-	rm -rf "$work/$name/home" "$work/$name/tables"
+	rm -rf "${work:?}/$name/home" "${work:?}/$name/tables"
 	if [ $keep = no ] && [ "${verdict%,*}" != same ] && [ -e "$work/$name/traced.out" ]; then
 		diff -u "$work/$name/plain.out" "$work/$name/traced.out" | head -n 20
 		tail -n 5 "$work/$name/traced.err"

@@ -200,7 +200,7 @@ demo() {
 	trap stop EXIT
 	start
 	load "$@"
-	ask
+	ask PrettyCompact
 }
 
 while [ $# -gt 0 ]; do
