@@ -79,7 +79,8 @@ static bool is_tracers(const struct hawk_redactor *redactor, uint64_t address)
 {
 	const struct hawk_heap_span *span = hawk_heap_spans_at(&redactor->heap->spans, address);
 
-	return span && span->kind == HAWK_SPAN_METADATA;
+	return span && span->kind == HAWK_SPAN_METADATA &&
+	       redactor->heap->origins[span->source].knows & HAWK_HEAP_STACKS;
 }
 
 static bool is_mapped(struct hawk_redactor *redactor, uint64_t word)
