@@ -43,8 +43,9 @@ bool hawk_enomem_swallowed(void);
 /**
  * Ends the process: for libraries of others that cannot go on without memory, and cannot say so.
  * Calls what hawk_enomem_set_end() set, and aborts if that returns or is NULL.
+ * The attribute belongs to the type that libdw wants; clang leaves _Noreturn out of it.
  */
-_Noreturn void hawk_enomem_end(void);
+__attribute__((noreturn)) void hawk_enomem_end(void);
 
 /** Sets what ends the process then; it must not allocate. */
 void hawk_enomem_set_end(void (*end)(void));
