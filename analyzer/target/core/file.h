@@ -35,8 +35,8 @@ struct hawk_core_file {
 /** Opens and maps `path` if it is a regular, non-empty file; HAWK_ERROR_OS or _FORMAT if not. */
 struct hawk_error *hawk_core_file_open(const char *path, struct hawk_core_file **ret);
 
-/** The same for an open regular file of `size` > 0 bytes; consumes `fd` even on failure. */
-struct hawk_error *hawk_core_file_map(int fd, uint64_t size, const char *path,
+/** The same for an open regular file of `size` > 0 bytes; consumes `opened` even on failure. */
+struct hawk_error *hawk_core_file_map(int opened, uint64_t size, const char *path,
 				      struct hawk_core_file **ret);
 
 /** The same over the caller's bytes, which must outlive the file. */

@@ -25,9 +25,9 @@ struct hawk_site_ages {
 struct hawk_error *hawk_site_ages_make(const struct hawk_heap *heap, const struct hawk_reach *reach,
 				       const uint64_t *chosen, struct hawk_site_ages **ret);
 
-/** Returns all facts about a site. `filtered`: `ages` lacks some of its blocks, so counters do not
- * apply. */
-struct hawk_growth_facts hawk_site_ages_facts(const struct hawk_graph *graph, uint32_t site,
+/** Returns all facts about site `index`. `filtered`: `ages` lacks some of its blocks, so counters
+ * do not apply. */
+struct hawk_growth_facts hawk_site_ages_facts(const struct hawk_graph *graph, uint32_t index,
 					      const struct hawk_site_ages *ages, bool filtered);
 
 /** Keeps the sites of `list` that have blocks and the verdict `only` (UNCLEAR = any); sorts by live

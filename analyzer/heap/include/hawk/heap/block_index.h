@@ -147,7 +147,7 @@ void hawk_block_index_deinit(struct hawk_block_index *index);
  * Adds blocks in ascending order, disjoint but for nesting. HAWK_ERROR_UNSUPPORTED when there are
  * more than 32-bit numbers can tell apart, or addresses above 47 bits: refused, never wrong.
  */
-struct hawk_error *hawk_block_index_add(struct hawk_block_index *index,
+struct hawk_error *hawk_block_index_add(struct hawk_block_index *to,
 					const struct hawk_block *blocks, size_t count);
 
 /** To be called behind the last block: stores what was held back, gives back what was reserved and

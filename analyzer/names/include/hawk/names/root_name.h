@@ -54,8 +54,8 @@ struct hawk_error *hawk_root_namer_create(const struct hawk_graph *graph,
 /** Accepts NULL. */
 void hawk_root_namer_destroy(struct hawk_root_namer *namer);
 
-/** Returns all that is known about root `root`. */
-struct hawk_root_name hawk_root_find(struct hawk_root_namer *namer, uint32_t root);
+/** Returns all that is known about root `number`. */
+struct hawk_root_name hawk_root_find(struct hawk_root_namer *namer, uint32_t number);
 
 /** Appends the text of the root, safe for a terminal. */
 void hawk_root_name(struct hawk_root_namer *namer, uint32_t root, struct hawk_text *text);

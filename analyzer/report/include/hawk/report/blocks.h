@@ -24,8 +24,8 @@ struct hawk_error *hawk_report_blocks_create(const struct hawk_heap *heap, bool 
 /** Prints the column headings; nothing for JSON. */
 void hawk_report_blocks_heading(struct hawk_report_blocks *report);
 
-/** Prints blocks; fails once the output has failed. */
-struct hawk_error *hawk_report_blocks_add(void *report, const struct hawk_block *blocks,
+/** Prints blocks of the report `context`; fails once the output has failed. */
+struct hawk_error *hawk_report_blocks_add(void *context, const struct hawk_block *blocks,
 					  size_t count);
 
 /** Call after the last block: with `top`, prints the first ones, and out of how many. */

@@ -57,10 +57,10 @@ void hawk_report_json_chosen(const struct hawk_pointer_report *report, struct ha
 /** Prints a block in the usual form: "0x..., 40 B, make_cell cells.c:30". `column` columns are used
  * already. */
 void hawk_report_put_block(const struct hawk_pointer_report *report,
-			   const struct hawk_screen *screen, uint32_t block, unsigned column);
+			   const struct hawk_screen *screen, uint32_t number, unsigned column);
 
 /** "address", "size", "site", "type" in an object that the caller began. */
-void hawk_report_json_block(const struct hawk_pointer_report *report, uint32_t block,
+void hawk_report_json_block(const struct hawk_pointer_report *report, uint32_t number,
 			    struct hawk_json *json);
 
 /** "stack" of a site. */
