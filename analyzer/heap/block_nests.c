@@ -55,7 +55,8 @@ static struct hawk_error *make_nest(struct hawk_block_index *index, struct hawk_
 struct hawk_error *hawk_block_nests_cut(struct hawk_block_index *index,
 					const struct hawk_block *block)
 {
-	struct hawk_open_block *open = index->open_count ? &index->open[index->open_count - 1] : NULL;
+	struct hawk_open_block *open =
+		index->open_count ? &index->open[index->open_count - 1] : NULL;
 	uint64_t bytes = block->size + HAWK_HEADER_BYTES;
 	struct hawk_nest *nest;
 	struct hawk_error *err = open ? make_nest(index, open) : NULL;
@@ -152,7 +153,8 @@ bool hawk_block_stretch_behind(const struct hawk_block_index *index, uint32_t bl
 
 		/* Behind the one before. */
 		if (at < inner - HAWK_HEADER_BYTES) {
-			*stretch = (struct hawk_stretch){at, inner - HAWK_HEADER_BYTES, stretch->next};
+			*stretch =
+				(struct hawk_stretch){at, inner - HAWK_HEADER_BYTES, stretch->next};
 			return true;
 		}
 		at = granule_end(index, inner, hawk_block_size(index, stretch->next));
