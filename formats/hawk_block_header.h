@@ -29,12 +29,12 @@ enum {
 	HAWK_GRANULE_BYTES = 16,
 };
 
-/** Largest requested size that a header can say, in bytes; larger requests go to the allocator
+/** Largest requested size that a header can hold, in bytes; larger requests go to the allocator
  * untraced. */
 #define HAWK_SIZE_MAX ((UINT64_C(1) << 48) - 1)
 
 /**
- * Which entry point made the block. All codes have the top bit set, so word 0 of a live header is
+ * Entry point that made the block. All codes have the top bit set, so word 0 of a live header is
  * negative as int64_t: the sweep's one-instruction test, which null words, user-space pointers,
  * small integers and ASCII text all fail.
  */
@@ -121,7 +121,7 @@ static inline uint32_t hawk_seal_mix(uint64_t a, uint64_t b)
 	return (uint32_t)((fold * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
 }
 
-/** The live seal of a header at `address` (of the header, not of the user's pointer). */
+/** Returns the live seal of a header at `address` (of the header, not of the user's pointer). */
 static inline uint32_t hawk_seal(const struct hawk_seal_key *key, uint64_t word0, uint32_t trace,
 				 uint64_t address)
 {
@@ -129,7 +129,7 @@ static inline uint32_t hawk_seal(const struct hawk_seal_key *key, uint64_t word0
 }
 
 /**
- * The seal of a freed header. Independent of word 0, which allocators overwrite with their
+ * Returns the seal of a freed header. Independent of word 0, which allocators overwrite with their
  * free-list links; word 1 survives under tcmalloc and mimalloc, always under jemalloc and sometimes
  * under glibc: "a block of trace T died here".
  */
@@ -184,7 +184,7 @@ static inline uint8_t hawk_birth_encode(uint64_t units)
 	return (uint8_t)((shift + 1) << 3 | ((units >> shift) & 7));
 }
 
-/** The earliest time, in units, that encodes to `code`. */
+/** Returns the earliest time, in units, that encodes to `code`. */
 static inline uint64_t hawk_birth_decode(uint8_t code)
 {
 	if (code < 8)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The names of the options in HAWK_OPTS: `hawk-core run` refuses what the tracer would not know.
- * What they mean, and in which range, is the tracer's (docs/tracer.md).
+ * The names of the options in HAWK_OPTS, so that `hawk-core run` can refuse unknown ones. The
+ * tracer defines their meanings and ranges (docs/tracer.md).
  */
 #ifndef HAWK_OPTION_NAMES_H
 #define HAWK_OPTION_NAMES_H

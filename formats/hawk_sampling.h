@@ -21,19 +21,19 @@ enum {
 	HAWK_SAMPLE_FRACTION_BITS = 62,
 };
 
-/** Bytes that an allocation counts as. */
+/** Returns the bytes that an allocation counts as. */
 static inline uint64_t hawk_sample_span(uint64_t bytes)
 {
 	return bytes + 1;
 }
 
-/** a x b, of fractions of 2^62. */
+/** Returns a x b for fractions of 2^62. */
 static inline uint64_t hawk_sample_product(uint64_t a, uint64_t b)
 {
 	return (uint64_t)((unsigned __int128)a * b >> HAWK_SAMPLE_FRACTION_BITS);
 }
 
-/** 1 - exp(-span / mean) as a fraction of 2^62; `mean` is 1 .. 2^40. */
+/** Returns 1 - exp(-span / mean) as a fraction of 2^62; `mean` is 1 .. 2^40. */
 static inline uint64_t hawk_sample_probability(uint64_t span, uint64_t mean)
 {
 	const uint64_t one = UINT64_C(1) << HAWK_SAMPLE_FRACTION_BITS;
@@ -56,7 +56,7 @@ static inline uint64_t hawk_sample_probability(uint64_t span, uint64_t mean)
 	return sum;
 }
 
-/** How many allocations of `bytes` one that was taken stands for, times 2^16; at least 2^16. */
+/** Returns how many allocations of `bytes` a sampled one stands for, times 2^16; at least 2^16. */
 static inline uint64_t hawk_sample_weight(uint64_t bytes, uint64_t mean)
 {
 	uint64_t p = hawk_sample_probability(hawk_sample_span(bytes), mean);
@@ -65,7 +65,7 @@ static inline uint64_t hawk_sample_weight(uint64_t bytes, uint64_t mean)
 	return (uint64_t)((((unsigned __int128)1 << shift) + p / 2) / p);
 }
 
-/** weight x bytes in bytes, rounded. */
+/** Returns weight x bytes in bytes, rounded. */
 static inline uint64_t hawk_sample_weighted_bytes(uint64_t weight, uint64_t bytes)
 {
 	return (uint64_t)(((unsigned __int128)weight * bytes +

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A snapshot: what hawk-core knows of one heap, in a file that holds no byte of the heap itself.
+ * A snapshot: the facts about one heap, in a file that holds no byte of the heap itself.
  *
  *     +--------+-------+----------+-------+----------+-   -+-------+
  *     | header | frame | contents | frame | contents | ... | frame |
@@ -25,7 +25,7 @@
 
 enum { HAWK_SNAPSHOT_VERSION = 1 };
 
-/** Bits of `hawk_snapshot_header.compatible_flags`: what was left out. */
+/** Bits of `hawk_snapshot_header.compatible_flags`: parts left out. */
 enum hawk_snapshot_flag {
 	HAWK_SNAPSHOT_SITES_ONLY = 1u << 0, /**< no blocks, no pointers */
 	HAWK_SNAPSHOT_BASE_PATHS = 1u << 1, /**< paths are names of files without folders */
@@ -45,7 +45,7 @@ struct hawk_snapshot_header {
 static_assert(sizeof(struct hawk_snapshot_header) == 64, "frozen");
 static_assert(offsetof(struct hawk_snapshot_header, check) == 56, "frozen");
 
-/** What a frame's items are. Readers skip sections that they do not know. */
+/** Kind of a frame's items. Readers skip sections that they do not know. */
 enum hawk_snapshot_section {
 	/** The last frame. `first` is the number of frames before it; its contents are, plain, a
 	 * u64: the checksum of their headers (docs/format-snapshot.md). Older files have none. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The trace table: what the tracer leaves in the process's memory for the analyzer to find in the
+ * The trace table, which the tracer leaves in the process's memory for the analyzer to find in the
  * core.
  *
  *      low addresses                                                        high addresses
@@ -76,7 +76,7 @@ enum hawk_table_compatible {
 	HAWK_TABLE_COUNTS_SEALED = 1u << 6,
 };
 
-/** What an extent of the tracer's memory holds. */
+/** Contents of an extent of the tracer's memory. */
 enum hawk_extent_kind {
 	HAWK_EXTENT_HEADER = 1,
 	HAWK_EXTENT_TRACES = 2,
@@ -100,8 +100,8 @@ struct hawk_table_extent {
 };
 static_assert(sizeof(struct hawk_table_extent) == 32, "frozen");
 
-/** Memory that the program keeps out of cores: madvise() with MADV_DONTDUMP. A core shows no
- * difference to memory that was never written. */
+/** Memory that the program keeps out of cores: madvise() with MADV_DONTDUMP. In a core it looks
+ * like memory never written. */
 struct hawk_table_undumped {
 	uint64_t start; /**< 0 = free entry */
 	uint64_t end;   /**< written last (release) */
@@ -150,8 +150,8 @@ struct hawk_table_header {
 	 * wrote the file. */
 	uint64_t process_start_ticks;
 	uint64_t pid_namespace;
-	/** Times that an allocator took back a whole heap (jemalloc's arena.<i>.reset) and left the
-	 * headers of its blocks sealed: until that memory is used again they look live. */
+	/** Number of whole heaps that an allocator took back (jemalloc's arena.<i>.reset), leaving
+	 * the headers of their blocks sealed: until that memory is reused they look live. */
 	uint64_t discarded_heaps;
 	uint64_t reserved[3];
 
@@ -213,7 +213,7 @@ enum { HAWK_TRACE_ID_NOT_SAMPLED = 1 };
 
 enum {
 	HAWK_TRACE_MARKS_MAX = 72,
-	HAWK_MARK_UNPLACED = 0xffff, /**< not known to which frame the scope belongs; types */
+	HAWK_MARK_UNPLACED = 0xffff, /**< frame of the scope unknown; also used for types */
 };
 
 /**
@@ -222,8 +222,8 @@ enum {
  *     | 0| 1|     0      | frames outside (16)|  label (32)                |
  *     +--+--+------------+--------------------+----------------------------+
  *
- * A scope or a type of a trace. A scope is entered by a frame and lies inside of it: outside of it
- * are that many frames, this one included, counted from the outermost.
+ * A scope or a type of a trace. A scope lies inside the frame that entered it. "Frames outside"
+ * counts the frames from the outermost to this one, included.
  */
 static inline uint64_t hawk_mark(uint32_t label, uint16_t frames_outside)
 {
@@ -277,11 +277,11 @@ static_assert(offsetof(struct hawk_trace_record, alloc_objects) % 16 == 0,
 	      "for a 16-byte exchange");
 
 /**
- * With HAWK_TABLE_SAMPLED: what the sampled allocations of one trace stand for, in an array with
- * the segments of that of the traces; record i is of trace i. Each allocation adds its weight,
- * which follows from its size (hawk_sampling.h), and so does its end. The counters of the trace
- * record and of thread records stay what they are: the sampled allocations themselves. A segment
- * that is not there is one of zeros.
+ * With HAWK_TABLE_SAMPLED: estimates from the sampled allocations of one trace, in an array with
+ * the same segments as the traces'; record i is of trace i. Each allocation adds its weight, which
+ * follows from its size (hawk_sampling.h), and so does its end. The counters of the trace record
+ * and of thread records stay what they are: the sampled allocations themselves. A segment that is
+ * not there is one of zeros.
  */
 struct hawk_sample_record {
 	uint64_t alloc_weight; /**< estimated objects, times 2^HAWK_SAMPLE_WEIGHT_SHIFT */
@@ -293,15 +293,14 @@ static_assert(sizeof(struct hawk_sample_record) == 32, "two to a cache line");
 
 /**
  * A counter pair is two words that change in one 16-byte exchange, with the tag of the thread slot
- * that flushed into it last, so that it is known of every flush whether it has happened, whenever
- * the process dies:
+ * that flushed into it last, so that a reader can tell for every flush whether it happened,
+ * whenever the process dies:
  *
  *      word 0:  tag 20 | objects, low 44 bits
  *      word 1:  objects, high 8 bits | bytes 56
  *
- * Both numbers wrap, each by itself: an allocation that was moved to another trace, or a free that
- * was taken back, before its thread has flushed it leaves less than nothing here, and the sum with
- * the entries is right again.
+ * Both numbers wrap separately. An allocation moved to another trace, or a free taken back, before
+ * its thread flushed it makes them negative here; the sum with the entries is right again.
  *
  * Tag: (slot index + 1) << 1 | the tag bit of that flush; 0 = none. Without
  * HAWK_TABLE_TAGGED_COUNTERS the words are plain numbers. Sums of a pair and of entries are modulo
@@ -343,8 +342,8 @@ static inline uint64_t hawk_counter_word1(uint64_t objects, uint64_t bytes)
 
 /**
  * The flush word of a thread record: which of its entries is being added to its trace's counter
- * pair; 0 = none. The entry counts unless the flush was applied, which is so if
- * HAWK_FLUSH_APPLIED is set or the pair carries hawk_flush_tag() of it.
+ * pair; 0 = none. The entry counts unless the flush was applied: HAWK_FLUSH_APPLIED is set, or the
+ * pair carries its hawk_flush_tag().
  */
 enum {
 	HAWK_FLUSH_PENDING = 1u << 0,
@@ -391,7 +390,7 @@ struct hawk_thread_record {
 	uint32_t free_offset; /**< likewise, of entries for frees; HAWK_TABLE_LIVE_COUNTERS only */
 	uint32_t free_count;
 	uint64_t flush; /**< see HAWK_FLUSH_PENDING; HAWK_TABLE_TAGGED_COUNTERS only */
-	/* Only there if `counter_offset` is beyond them: older records end before. */
+	/* Present only if `counter_offset` is beyond them: older records end before. */
 
 	/** Add to the header's dropped_objects and dropped_bytes. */
 	uint64_t dropped_objects;
@@ -436,8 +435,8 @@ struct hawk_label_record {
 	uint32_t chain;      /**< the tracer's hash chain; not for readers */
 	uint32_t reserved;
 	uint64_t entries; /**< times that a scope was entered */
-	/** From entering to leaving, in ns of CLOCK_MONOTONIC, of those left. Of a scope that was
-	 * entered directly within itself only the outer one counts. */
+	/** Time from entering to leaving, in ns of CLOCK_MONOTONIC, of scopes left. If a scope is
+	 * entered directly within itself, only the outer one counts. */
 	uint64_t total_ns;
 	uint64_t reserved_words[2];
 };
@@ -485,8 +484,8 @@ static_assert(offsetof(struct hawk_module_record, build_id) == 60, "frozen");
 static_assert(sizeof(struct hawk_module_record) == 120, "frozen");
 
 /**
- * Not a constant in anybody's rodata or instruction stream: put together from two halves at run
- * time, so that neither the tracer nor the analyzer holds the eight bytes anywhere but in a table.
+ * Returns the magic, put together from two halves at run time: neither the tracer nor the analyzer
+ * holds the eight bytes anywhere but in a table.
  */
 static inline uint64_t hawk_table_magic(void)
 {
@@ -496,7 +495,8 @@ static inline uint64_t hawk_table_magic(void)
 	return (uint64_t)other << 32 | half;
 }
 
-/** Over the fields that never change, so a header of random bytes is refused whatever its magic. */
+/** Returns the check over the fields that never change, so that a header of random bytes is refused
+ * whatever its magic. */
 static inline uint64_t hawk_table_check(const struct hawk_table_header *header)
 {
 	const uint64_t words[] = {
@@ -525,7 +525,8 @@ static inline uint64_t hawk_table_check(const struct hawk_table_header *header)
 	return sum;
 }
 
-/** Which segment of a doubling array holds element `index`, when segment 0 holds (1 << first_log2).
+/** Returns the segment of a doubling array that holds element `index`, if segment 0 holds (1 <<
+ * first_log2).
  */
 static inline unsigned hawk_segment_of(uint64_t index, unsigned first_log2)
 {
