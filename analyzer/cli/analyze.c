@@ -7,6 +7,7 @@
 #include "hawk/profile/sources.h"
 #include "hawk/report/suspects.h"
 #include "leaks.h"
+#include "answer.h"
 #include "session.h"
 
 /** Numbers of choices of --by and --sort. */
@@ -72,8 +73,10 @@ static struct hawk_error *make_groups(struct hawk_session *session,
 					settings->sort == SORT_CUM, groups);
 }
 
+/** Prints to the session's screen, or JSON to `output` if that is not NULL. */
 static struct hawk_error *print(struct hawk_session *session, const struct hawk_leaks_report *leaks,
-				const struct hawk_suspects_report *suspects)
+				const struct hawk_suspects_report *suspects,
+				struct hawk_output *output)
 {
 	struct hawk_site_filter filter = filter_of(session->settings);
 	struct hawk_site_list list = {0};
@@ -107,8 +110,8 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 		report.groups = &groups;
 	}
 	if (!err)
-		err = session->settings->json ? hawk_report_json(&report, session->output)
-					      : hawk_report_text(&report, &session->screen);
+		err = output ? hawk_report_json(&report, output)
+			     : hawk_report_text(&report, &session->screen);
 	hawk_profile_groups_deinit(&groups);
 	hawk_profile_destroy(profile);
 	hawk_site_list_deinit(&list);
@@ -263,19 +266,6 @@ static void deinit_suspects(struct suspects *suspects)
 	hawk_text_deinit(&suspects->skipped);
 }
 
-/** Answers `verb` about this session, with other settings. */
-static struct hawk_error *ask(struct hawk_session *session, const struct hawk_verb *verb,
-			      const struct hawk_settings *settings)
-{
-	const struct hawk_settings *ours = session->settings;
-	struct hawk_error *err;
-
-	session->settings = settings;
-	err = verb->answer(session);
-	session->settings = ours;
-	return err;
-}
-
 /** What blocks of the largest sites that have a stack look like. */
 static struct hawk_error *ask_schemas(struct hawk_session *session)
 {
@@ -299,7 +289,8 @@ static struct hawk_error *ask_schemas(struct hawk_session *session)
 		if (!asked++)
 			hawk_screen_heading(&session->screen,
 					    "What blocks of the largest sites look like");
-		err = ask(session, &hawk_verb_schema, &settings);
+		err = hawk_answer_print_to(session, &hawk_answer_schema, &settings,
+					   session->output);
 	}
 	return err;
 }
@@ -310,19 +301,20 @@ static struct hawk_error *print_sections(struct hawk_session *session)
 {
 	static const struct hawk_settings sites = {.top = TOP}, tree = {.by = BY_TREE};
 	static const struct {
-		const struct hawk_verb *verb;
+		const struct hawk_answer *answer;
 		const struct hawk_settings *settings;
 	} sections[] = {
-		{&hawk_verb_retained, &sites},
-		{&hawk_verb_retained, &tree},
-		{&hawk_verb_sites, &sites},
-		{&hawk_verb_growth, &sites},
+		{&hawk_answer_retained, &sites},
+		{&hawk_answer_retained, &tree},
+		{&hawk_answer_sites, &sites},
+		{&hawk_answer_growth, &sites},
 	};
 	struct hawk_error *err = NULL;
 
 	session->screen.full = false;
 	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]) && !err; i++)
-		err = ask(session, sections[i].verb, sections[i].settings);
+		err = hawk_answer_print_to(session, sections[i].answer, sections[i].settings,
+					   session->output);
 	if (!err)
 		err = ask_schemas(session);
 	session->screen.full = session->settings->full;
@@ -343,61 +335,84 @@ static struct hawk_error *load(struct hawk_session *session)
 	return NULL;
 }
 
-/** Follows pointers while the first screen is read: what is lost, and suspects. */
-static struct hawk_error *print_text(struct hawk_session *session,
-				     const struct hawk_leaks_report *leaks)
-{
-	struct suspects suspects = {0};
-	struct hawk_error *err = print(session, leaks, NULL);
+struct answer {
+	struct hawk_session *session;
+	struct hawk_leaks_session leaks; /**< of a full answer */
+	bool has_leaks;
+	struct suspects suspects; /**< text finds them when the first screen is printed */
+};
 
-	hawk_output_flush(session->output);
-	if (err || session->output->errnum) // nobody reads on
-		return err;
-	err = find_suspects(session, &suspects);
-	if (!err && suspects.has_leaks && !leaks)
-		hawk_leaks_report_sums(&suspects.leaks.report, &session->screen);
-	if (!err && suspects.wanted)
-		hawk_report_suspects(&suspects.report, &session->screen);
-	if (!err && session->settings->full && !session->settings->pid && suspects.wanted &&
-	    !suspects.report.skipped)
-		err = print_sections(session);
-	deinit_suspects(&suspects);
-	hawk_report_findings(&session->findings, hawk_findings_partial(&session->findings),
-			     &session->screen);
-	return err;
+static void deinit(void *made)
+{
+	struct answer *answer = made;
+
+	deinit_suspects(&answer->suspects);
+	hawk_leaks_session_deinit(&answer->leaks);
 }
 
-static struct hawk_error *print_json(struct hawk_session *session)
+static struct hawk_error *make(struct hawk_session *session, void *ret)
 {
-	struct suspects suspects = {0};
-	struct hawk_error *err = find_suspects(session, &suspects);
-
-	if (!err)
-		err = print(session, suspects.has_leaks ? &suspects.leaks.report : NULL,
-			    suspects.wanted ? &suspects.report : NULL);
-	deinit_suspects(&suspects);
-	return err;
-}
-
-static struct hawk_error *answer(struct hawk_session *session)
-{
-	struct hawk_leaks_session leaks = {0};
+	struct answer *answer = ret;
 	bool full = session->settings->full && !session->settings->json &&
 		    hawk_session_has_blocks(session);
 	struct hawk_error *err = load(session);
 
+	answer->session = session;
 	if (!err && full)
-		err = hawk_leaks_session_make(session, HAWK_LEAKS_KINDS_LISTED, &leaks);
+		err = hawk_leaks_session_make(session, HAWK_LEAKS_KINDS_LISTED, &answer->leaks);
 	err = hawk_session_release(session, err);
-	if (!err) {
-		hawk_session_check(session);
-		err = session->settings->json
-			      ? print_json(session)
-			      : print_text(session,
-					   full && session->heap->knows ? &leaks.report : NULL);
-	}
-	hawk_leaks_session_deinit(&leaks);
+	if (err)
+		return err;
+	answer->has_leaks = full && session->heap->knows;
+	hawk_session_check(session);
+	return session->settings->json ? find_suspects(session, &answer->suspects) : NULL;
+}
+
+/** Follows pointers while the first screen is read: what is lost, and suspects. */
+static struct hawk_error *print_text(void *made, const struct hawk_screen *screen)
+{
+	struct answer *answer = made;
+	struct hawk_session *session = answer->session;
+	struct suspects *suspects = &answer->suspects;
+	struct hawk_error *err =
+		print(session, answer->has_leaks ? &answer->leaks.report : NULL, NULL, NULL);
+
+	hawk_output_flush(screen->output);
+	if (err || screen->output->errnum) // nobody reads on
+		return err;
+	err = find_suspects(session, suspects);
+	if (!err && suspects->has_leaks && !answer->has_leaks)
+		hawk_leaks_report_sums(&suspects->leaks.report, screen);
+	if (!err && suspects->wanted)
+		hawk_report_suspects(&suspects->report, screen);
+	if (!err && session->settings->full && !session->settings->pid && suspects->wanted &&
+	    !suspects->report.skipped)
+		err = print_sections(session);
+	hawk_report_findings(&session->findings, hawk_findings_partial(&session->findings), screen);
 	return err;
+}
+
+static struct hawk_error *print_json(void *made, struct hawk_output *output)
+{
+	struct answer *answer = made;
+	struct suspects *suspects = &answer->suspects;
+
+	return print(answer->session, suspects->has_leaks ? &suspects->leaks.report : NULL,
+		     suspects->wanted ? &suspects->report : NULL, output);
+}
+
+const struct hawk_answer hawk_answer_analyze = {
+	.name = "analyze",
+	.bytes = sizeof(struct answer),
+	.make = make,
+	.text = print_text,
+	.json = print_json,
+	.deinit = deinit,
+};
+
+static struct hawk_error *answer(struct hawk_session *session)
+{
+	return hawk_answer_print(session, &hawk_answer_analyze);
 }
 
 static const struct hawk_option options[] = {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "hawk/base/cleanup.h"
-#include "session.h"
+#include "answer.h"
 #include "hawk/report/growth.h"
 
 /** A core's life whose end is not noted, and which may have gone on idle. */
@@ -23,55 +23,88 @@ static void report_doubt(struct hawk_session *session)
 				  hawk_life_seconds(life->latest_units - life->clock_units));
 }
 
-static void print(struct hawk_session *session, const struct hawk_growth_report *growth)
-{
-	struct hawk_json json;
+struct growth {
+	struct hawk_site_ages *ages;
+	struct hawk_site_retained *retained;
+	struct hawk_site_list list;
+	struct hawk_growth_report report;
+};
 
-	if (!session->settings->json) {
-		hawk_report_growth(growth, &session->screen);
-		return;
-	}
-	hawk_report_json_begin(growth->pointers, &json, session->output, "hawk-core/growth", 2);
-	hawk_report_growth_json(growth, &json);
-	hawk_report_json_end(growth->pointers, &json);
+static void deinit(void *made)
+{
+	struct growth *growth = made;
+
+	hawk_site_list_deinit(&growth->list);
+	free(growth->ages);
+	free(growth->retained);
 }
 
-static struct hawk_error *answer(struct hawk_session *session)
+static struct hawk_error *make(struct hawk_session *session, void *ret)
 {
 	const struct hawk_settings *settings = session->settings;
-	CLEANUP(free_ptr) struct hawk_site_ages *ages = NULL;
-	CLEANUP(free_ptr) struct hawk_site_retained *retained = NULL;
-	struct hawk_site_list list = {0};
-	struct hawk_growth_report growth = {
-		.pointers = &session->report,
-		.list = &list,
-		.filtered = hawk_settings_choose_blocks(settings),
-	};
+	bool filtered = hawk_settings_choose_blocks(settings);
 	struct hawk_selection selection = {0};
+	struct growth *growth = ret;
 	struct hawk_error *err = hawk_session_reach_report(session, false);
 
-	if (!err && growth.filtered)
+	if (!err && filtered)
 		err = hawk_session_choose(session, session->report.filter, &selection);
 	if (!err)
-		err = hawk_site_ages_make(session->heap, session->reach, selection.blocks, &ages);
+		err = hawk_site_ages_make(session->heap, session->reach, selection.blocks,
+					  &growth->ages);
 	hawk_selection_deinit(&selection);
 	err = hawk_session_release(session, err);
 	if (err)
 		return err;
 	report_doubt(session);
-	growth.ages = ages;
-	if (!growth.filtered)
-		err = hawk_session_retained(session, NULL, settings->json, &retained);
-	growth.retained = retained;
+	if (!filtered)
+		err = hawk_session_retained(session, NULL, settings->json, &growth->retained);
 	if (!err)
-		err = hawk_session_list_sites(session, &list);
-	if (!err) {
-		hawk_site_ages_choose(session->graph, ages, growth.filtered,
-				      (enum hawk_growth_verdict)settings->by, &list);
-		print(session, &growth);
-	}
-	hawk_site_list_deinit(&list);
+		err = hawk_session_list_sites(session, &growth->list);
+	if (!err)
+		hawk_site_ages_choose(session->graph, growth->ages, filtered,
+				      (enum hawk_growth_verdict)settings->by, &growth->list);
+	growth->report = (struct hawk_growth_report){
+		.pointers = &session->report,
+		.list = &growth->list,
+		.ages = growth->ages,
+		.filtered = filtered,
+		.retained = growth->retained,
+	};
 	return err;
+}
+
+static struct hawk_error *print_text(void *made, const struct hawk_screen *screen)
+{
+	struct growth *growth = made;
+
+	hawk_report_growth(&growth->report, screen);
+	return NULL;
+}
+
+static struct hawk_error *print_json(void *made, struct hawk_output *output)
+{
+	struct growth *growth = made;
+	struct hawk_json json;
+
+	hawk_report_json_begin(growth->report.pointers, &json, output, "hawk-core/growth", 2);
+	hawk_report_growth_json(&growth->report, &json);
+	hawk_report_json_end(growth->report.pointers, &json);
+	return NULL;
+}
+
+const struct hawk_answer hawk_answer_growth = {
+	.name = "growth",
+	.bytes = sizeof(struct growth),
+	.make = make,
+	.text = print_text,
+	.json = print_json,
+	.deinit = deinit,
+};
+
+static struct hawk_error *answer(struct hawk_session *session)
+{
+	return hawk_answer_print(session, &hawk_answer_growth);
 }
 
 static const struct hawk_option options[] = {

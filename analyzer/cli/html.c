@@ -4,6 +4,7 @@
  * hawk-core html: the answers of other verbs, and profiles of them, in one page for a browser.
  */
 #include "hawk/report/html.h"
+#include "answer.h"
 #include "profile.h"
 
 /** Of lists in the documents; profiles have all sites. */
@@ -50,25 +51,21 @@ static struct hawk_error *leave_out(struct page *page, const char *part, struct 
 	return NULL;
 }
 
-/** The JSON document of `verb` as the part `name`. */
-static struct hawk_error *put_document(struct page *page, const struct hawk_verb *verb,
-				       const char *name)
+/** The JSON document of an answer as a part. */
+static struct hawk_error *put_document(struct page *page, const struct hawk_answer *answer)
 {
 	struct hawk_session *session = page->session;
-	const struct hawk_settings *ours = session->settings;
-	struct hawk_settings settings = *ours;
-	struct hawk_error *err = hawk_html_part_begin(session->output, name);
+	struct hawk_settings settings = *session->settings;
+	struct hawk_error *err = hawk_html_part_begin(session->output, answer->name);
 
 	if (err)
 		return err;
 	settings.json = true;
 	settings.top = DOCUMENT_TOP;
-	session->settings = &settings;
-	err = verb->answer(session);
-	session->settings = ours;
+	err = hawk_answer_print_to(session, answer, &settings, session->output);
 	session->code = HAWK_EXIT_OK; // that there are leaks is no condition here
 	hawk_html_part_end(session->output);
-	return leave_out(page, name, err);
+	return leave_out(page, answer->name, err);
 }
 
 static struct hawk_error *put_sources(struct hawk_session *session,
@@ -156,14 +153,8 @@ static struct hawk_error *put_rest(struct page *page)
 /** What needs blocks and pointers. */
 static struct hawk_error *put_graph(struct page *page)
 {
-	static const struct {
-		const struct hawk_verb *verb;
-		const char *name;
-	} documents[] = {
-		{&hawk_verb_leaks, "leaks"},
-		{&hawk_verb_growth, "growth"},
-		{&hawk_verb_sites, "sites"},
-	};
+	static const struct hawk_answer *const documents[] = {
+		&hawk_answer_leaks, &hawk_answer_growth, &hawk_answer_sites};
 	static const struct {
 		enum hawk_what what;
 		const char *name;
@@ -177,7 +168,7 @@ static struct hawk_error *put_graph(struct page *page)
 	for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]) && !err; i++)
 		err = put_profile(page, profiles[i].what, profiles[i].name);
 	for (size_t i = 0; i < sizeof(documents) / sizeof(documents[0]) && !err; i++)
-		err = put_document(page, documents[i].verb, documents[i].name);
+		err = put_document(page, documents[i]);
 	return err;
 }
 
@@ -185,7 +176,7 @@ static struct hawk_error *put_parts(struct page *page)
 {
 	struct hawk_session *session = page->session;
 	const struct hawk_heap *heap = session->heap;
-	struct hawk_error *err = put_document(page, &hawk_verb_analyze, "analyze");
+	struct hawk_error *err = put_document(page, &hawk_answer_analyze);
 
 	if (!err && heap->knows)
 		err = put_profile(page, HAWK_WHAT_LIVE, "live");

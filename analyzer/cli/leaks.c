@@ -7,6 +7,7 @@
 
 #include "hawk/base/cleanup.h"
 #include "leaks.h"
+#include "answer.h"
 
 enum { EXIT_CODE_MAX = 255 };
 
@@ -224,35 +225,59 @@ static unsigned kinds_of(const struct hawk_settings *settings)
 	return kinds;
 }
 
-static void print(struct hawk_session *session, struct hawk_leaks_session *leaks)
+static struct hawk_error *make(struct hawk_session *session, void *ret)
 {
+	const struct hawk_settings *settings = session->settings;
+	struct hawk_leaks_session *leaks = ret;
 	struct hawk_leaks_report *report = &leaks->report;
+	struct hawk_error *err = hawk_leaks_session_make(session, kinds_of(settings), leaks);
 
-	report->top = (size_t)session->settings->top;
-	report->depth = (size_t)session->settings->depth;
-	if (session->settings->json)
-		hawk_leaks_report_json(report, session->output);
-	else
-		hawk_leaks_report_text(report, &session->screen);
+	if (err)
+		return err;
+	report->top = (size_t)settings->top;
+	report->depth = (size_t)settings->depth;
 	session->answer_complete = !report->partial;
 	if (report->partial)
 		session->code = HAWK_EXIT_PARTIAL;
 	if (report->selection->sums[HAWK_REACH_DEFINITELY_LOST].objects)
-		session->code = session->settings->exit_code.given
-					? (int)session->settings->exit_code.value
-					: HAWK_EXIT_CONDITION;
+		session->code = settings->exit_code.given ? (int)settings->exit_code.value
+							  : HAWK_EXIT_CONDITION;
+	return NULL;
 }
+
+static struct hawk_error *print_text(void *made, const struct hawk_screen *screen)
+{
+	struct hawk_leaks_session *leaks = made;
+
+	hawk_leaks_report_text(&leaks->report, screen);
+	return NULL;
+}
+
+static struct hawk_error *print_json(void *made, struct hawk_output *output)
+{
+	struct hawk_leaks_session *leaks = made;
+
+	hawk_leaks_report_json(&leaks->report, output);
+	return NULL;
+}
+
+static void deinit(void *made)
+{
+	hawk_leaks_session_deinit(made);
+}
+
+const struct hawk_answer hawk_answer_leaks = {
+	.name = "leaks",
+	.bytes = sizeof(struct hawk_leaks_session),
+	.make = make,
+	.text = print_text,
+	.json = print_json,
+	.deinit = deinit,
+};
 
 static struct hawk_error *answer(struct hawk_session *session)
 {
-	struct hawk_leaks_session leaks;
-	struct hawk_error *err =
-		hawk_leaks_session_make(session, kinds_of(session->settings), &leaks);
-
-	if (!err)
-		print(session, &leaks);
-	hawk_leaks_session_deinit(&leaks);
-	return err;
+	return hawk_answer_print(session, &hawk_answer_leaks);
 }
 
 static const struct hawk_option options[] = {

@@ -15,10 +15,10 @@
 #include "hawk/base/cleanup.h"
 #include "hawk/redact/digest.h"
 #include "hawk/redact/redact.h"
-#include "session.h"
+#include "answer.h"
 
 /** Reports that are compared; one finds what only the other reads. */
-static const struct hawk_verb *const compared[] = {&hawk_verb_analyze, &hawk_verb_leaks};
+static const struct hawk_answer *const compared[] = {&hawk_answer_analyze, &hawk_answer_leaks};
 
 enum { COMPARED = sizeof(compared) / sizeof(compared[0]) };
 
@@ -56,13 +56,14 @@ static struct hawk_error *make_output(int fd, struct hawk_output **ret)
 	return NULL;
 }
 
-/* Has `verb` answer into `digest`, in place of the session's output. */
-static struct hawk_error *answer_into(struct hawk_session *session, const struct hawk_verb *verb,
+/* The JSON document of `answer`, which only `digest` sees. */
+static struct hawk_error *answer_into(struct hawk_session *session,
+				      const struct hawk_answer *answer,
 				      struct hawk_report_digest *digest)
 {
 	CLEANUP(close_fd) int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	CLEANUP(free_ptr) struct hawk_output *output = NULL;
-	struct hawk_output *own = session->output;
+	struct hawk_settings settings = *session->settings;
 	struct hawk_error *err = fd < 0 ? hawk_error_os(errno, "cannot open", "/dev/null")
 					: make_output(fd, &output);
 
@@ -70,43 +71,37 @@ static struct hawk_error *answer_into(struct hawk_session *session, const struct
 		return err;
 	output->watch = watch;
 	output->watch_context = digest;
-	session->output = output;
-	hawk_session_renew(session, session->settings);
-	err = verb->answer(session);
+	settings.json = true;
+	err = hawk_answer_print_to(session, answer, &settings, output);
 	hawk_session_close_report(session);
 	hawk_output_flush(output);
-	session->output = own;
 	return !err && output->errnum ? hawk_error_os(output->errnum, "cannot write", "a report")
 				      : err;
 }
 
-static struct hawk_error *digest_report(struct hawk_session *session, const struct hawk_verb *verb,
-					uint64_t *ret)
+static struct hawk_error *digest_report(struct hawk_session *session,
+					const struct hawk_answer *answer, uint64_t *ret)
 {
 	struct hawk_report_digest *digest;
 	struct hawk_error *err = hawk_report_digest_create(&digest);
 
 	if (err)
 		return err;
-	err = answer_into(session, verb, digest);
+	err = answer_into(session, answer, digest);
 	*ret = hawk_report_digest_value(digest);
 	hawk_report_digest_destroy(digest);
 	return err;
 }
 
-/* `settings`: those of the question; they are the session's again afterwards. */
 static struct hawk_error *digest_all(struct hawk_session *session,
 				     const struct hawk_settings *settings, struct digests *ret)
 {
-	struct hawk_settings report = *settings;
 	struct hawk_error *err = NULL;
 
-	report.json = true;
-	hawk_session_renew(session, &report);
+	hawk_session_renew(session, settings);
 	for (size_t i = 0; !err && i < COMPARED; i++)
 		err = digest_report(session, compared[i], &ret->values[i]);
 	session->code = HAWK_EXIT_OK; // leaks are no failure here
-	hawk_session_renew(session, settings);
 	return err;
 }
 

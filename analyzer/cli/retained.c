@@ -8,6 +8,7 @@
 #include "hawk/analysis/selection.h"
 #include "hawk/base/cleanup.h"
 #include "profile.h"
+#include "answer.h"
 #include "hawk/analysis/site_freed.h"
 #include "hawk/analysis/site_tree.h"
 
@@ -16,27 +17,34 @@ enum by { BY_SITE = 1, BY_BLOCK, BY_ROOT, BY_TREE };
 /** Sites that get exact sizes, and blocks that are shown, without --top. */
 enum { EXACT_SITES = 10, BLOCKS_TOP = 10 };
 
-/** The tree as text. */
-static void put_tree(struct hawk_session *session, const struct hawk_tree_roots *groups,
-		     const struct hawk_tree_rows *rows)
-{
-	const struct hawk_screen *screen = &session->screen;
-	const char *by_sites = session->settings->by == BY_TREE ? ", then by sites" : "";
-	struct hawk_chosen chosen = hawk_chosen_sum(session->heap, session->report.chosen);
+struct retained {
+	struct hawk_session *session;
+	struct hawk_pointer_report *report;
+	enum by by;
+	bool folded;
+	bool unknown; /**< nothing was made, because the heap is unknown */
+	struct hawk_selection selection;
+	struct hawk_site_retained *bounds; /**< these three: BY_SITE */
+	struct hawk_site_list list;
+	struct hawk_retained_sites sites;
+	struct hawk_retained_blocks blocks; /**< BY_BLOCK */
+	struct hawk_tree_roots groups;      /**< these three: BY_ROOT, BY_TREE */
+	struct hawk_site_tree tree;
+	struct hawk_tree_rows rows;
+};
 
-	if (!session->report.chosen)
-		hawk_screen_heading(screen, "Retained by roots%s", by_sites);
-	else
-		hawk_screen_heading(screen, "Retained by %s chosen block%s (%s), by roots%s",
-				    hawk_quantity_count(chosen.objects).text,
-				    chosen.objects == 1 ? "" : "s",
-				    hawk_quantity_bytes(chosen.bytes).text, by_sites);
-	if (session->report.chosen && !chosen.objects)
-		hawk_report_put_none(&session->report, screen);
-	else if (session->settings->by == BY_TREE)
-		hawk_report_tree(&session->report, groups, rows, screen);
-	else
-		hawk_report_retained_roots(&session->report, groups, rows, screen);
+static void deinit(void *made)
+{
+	struct retained *retained = made;
+
+	hawk_tree_rows_deinit(&retained->rows);
+	hawk_site_tree_deinit(&retained->tree);
+	hawk_tree_roots_deinit(&retained->groups);
+	hawk_retained_blocks_deinit(&retained->blocks);
+	hawk_retained_sites_deinit(&retained->sites);
+	hawk_site_list_deinit(&retained->list);
+	free(retained->bounds);
+	hawk_selection_deinit(&retained->selection);
 }
 
 /** The blocks that the filter lets pass. A process may run on then. */
@@ -67,139 +75,158 @@ static struct hawk_error *make_tree(struct hawk_session *session,
 	return err ? err : hawk_site_tree_finish(tree);
 }
 
-static struct hawk_error *print_tree(struct hawk_session *session,
-				     const struct hawk_tree_roots *groups,
-				     const struct hawk_site_tree *tree, struct hawk_json *json)
-{
-	struct hawk_tree_view view =
-		hawk_report_tree_view(&session->report, json ? NULL : &session->screen,
-				      !json && session->settings->by == BY_ROOT);
-	struct hawk_tree_rows rows;
-	struct hawk_error *err;
-
-	if (!json && session->settings->folded)
-		return hawk_session_put_folded(session, groups, tree);
-	err = hawk_site_tree_show(tree, &view, &rows);
-	if (!err && json) {
-		hawk_report_json_chosen(&session->report, json);
-		hawk_report_tree_json(&session->report, groups, &rows, json);
-	} else if (!err) {
-		put_tree(session, groups, &rows);
-	}
-	hawk_tree_rows_deinit(&rows);
-	return err;
-}
-
 /** For BY_ROOT and BY_TREE. */
-static struct hawk_error *print_trees(struct hawk_session *session, struct hawk_json *json)
+static struct hawk_error *make_trees(struct hawk_session *session, struct retained *ret)
 {
-	struct hawk_selection selection = {0};
-	struct hawk_tree_roots groups = {0};
-	struct hawk_site_tree tree = {.both = json || !session->settings->folded};
-	struct hawk_error *err = hawk_tree_roots_make(session->report.roots, &groups);
+	bool in_json = session->settings->json;
+	struct hawk_tree_view view =
+		hawk_report_tree_view(ret->report, in_json ? NULL : &session->screen,
+				      !in_json && session->settings->by == BY_ROOT);
+	struct hawk_error *err = hawk_tree_roots_make(ret->report->roots, &ret->groups);
 
-	if (!err && session->report.filter)
-		err = choose(session, &selection);
-	session->report.chosen = selection.sites;
+	ret->tree.both = in_json || !ret->folded;
+	if (!err && ret->report->filter)
+		err = choose(session, &ret->selection);
+	ret->report->chosen = ret->selection.sites;
 	if (!err)
-		err = make_tree(session, &groups, selection.blocks, &tree);
-	if (!err)
-		err = print_tree(session, &groups, &tree, json);
-	hawk_site_tree_deinit(&tree);
-	hawk_tree_roots_deinit(&groups);
-	hawk_selection_deinit(&selection);
-	return err;
+		err = make_tree(session, &ret->groups, ret->selection.blocks, &ret->tree);
+	return err || (ret->folded && !in_json)
+		       ? err
+		       : hawk_site_tree_show(&ret->tree, &view, &ret->rows);
 }
 
 /** Of all blocks, or of those that the filter lets pass. */
-static struct hawk_error *print_sites(struct hawk_session *session, struct hawk_json *json)
+static struct hawk_error *make_sites(struct hawk_session *session, struct retained *ret)
 {
-	struct hawk_pointer_report *report = &session->report;
-	CLEANUP(free_ptr) struct hawk_site_retained *bounds = NULL;
-	struct hawk_selection selection = {0};
-	struct hawk_retained_sites sites = {0};
-	struct hawk_site_list list = {0};
 	struct hawk_error *err = NULL;
 
-	if (hawk_settings_choose_blocks(session->settings) && report->filter)
-		err = choose(session, &selection);
+	if (hawk_settings_choose_blocks(session->settings) && ret->report->filter)
+		err = choose(session, &ret->selection);
 	if (!err)
-		err = hawk_session_list_sites(session, &list);
+		err = hawk_session_list_sites(session, &ret->list);
 	if (!err)
-		err = hawk_session_retained(session, selection.blocks, true, &bounds);
-	if (!err)
-		err = hawk_retained_sites_make(session->graph, session->reach, &selection, &list,
-					       bounds, report->top ? report->top : EXACT_SITES,
-					       &sites);
-	if (!err && json)
-		hawk_report_retained_sites_json(report, &sites, json);
-	else if (!err)
-		hawk_report_retained_sites(report, &sites, &session->screen);
-	hawk_retained_sites_deinit(&sites);
-	hawk_site_list_deinit(&list);
-	hawk_selection_deinit(&selection);
-	return err;
+		err = hawk_session_retained(session, ret->selection.blocks, true, &ret->bounds);
+	return err ? err
+		   : hawk_retained_sites_make(session->graph, session->reach, &ret->selection,
+					      &ret->list, ret->bounds,
+					      ret->report->top ? ret->report->top : EXACT_SITES,
+					      &ret->sites);
 }
 
 /** Which blocks is a matter of all pointers; those to starts come then. */
-static struct hawk_error *print_blocks(struct hawk_session *session, struct hawk_json *json)
+static struct hawk_error *make_blocks(struct hawk_session *session, struct retained *ret)
 {
 	const struct hawk_heap *heap = session->heap;
-	size_t most = hawk_report_limit(&session->report, BLOCKS_TOP, heap->index.count,
-					json || session->screen.full);
-	struct hawk_retained_blocks blocks = {0};
-	struct hawk_selection selection = {0};
+	size_t most = hawk_report_limit(ret->report, BLOCKS_TOP, heap->index.count,
+					session->settings->json || session->screen.full);
 	struct hawk_error *err = hawk_session_dominators(session, HAWK_EDGES_ALL);
 
 	if (!err)
-		err = hawk_session_choose(session, session->report.filter, &selection);
+		err = hawk_session_choose(session, ret->report->filter, &ret->selection);
 	if (!err)
-		err = hawk_retained_blocks_choose(heap, session->dominators, &selection, most,
-						  &blocks);
+		err = hawk_retained_blocks_choose(heap, session->dominators, &ret->selection, most,
+						  &ret->blocks);
 	if (!err)
 		err = hawk_session_dominators(session, HAWK_EDGES_START_ONLY);
-	if (!err) {
-		hawk_retained_blocks_add_start(session->dominators, &blocks);
-		if (json)
-			hawk_report_retained_blocks_json(&session->report, &blocks, json);
-		else
-			hawk_report_retained_blocks(&session->report, &blocks, &session->screen);
-	}
-	hawk_retained_blocks_deinit(&blocks);
-	hawk_selection_deinit(&selection);
+	if (!err)
+		hawk_retained_blocks_add_start(session->dominators, &ret->blocks);
 	return err;
 }
 
-static struct hawk_error *print(struct hawk_session *session, struct hawk_json *json)
-{
-	if (session->settings->by >= BY_ROOT || session->settings->folded)
-		return print_trees(session, json);
-	if (session->settings->by != BY_BLOCK)
-		return print_sites(session, json);
-	return print_blocks(session, json);
-}
-
-static struct hawk_error *answer(struct hawk_session *session)
+static struct hawk_error *make(struct hawk_session *session, void *ret)
 {
 	const struct hawk_settings *settings = session->settings;
 	bool reads = settings->by == BY_BLOCK && !settings->folded; // blocks that are shown
 	struct hawk_error *err = hawk_session_reach_report(session, reads);
-	struct hawk_json json;
+	struct retained *retained = ret;
 
 	if (err)
 		return err;
-	if (settings->json) {
-		hawk_report_json_begin(&session->report, &json, session->output,
-				       "hawk-core/retained", 2);
-		err = print(session, &json);
-		hawk_report_json_end(&session->report, &json);
-	} else if (settings->folded || session->heap->knows) {
-		err = print(session, NULL);
-	} else {
-		hawk_report_put_unknown(session->heap, &session->screen, "Retained",
+	retained->session = session;
+	retained->report = &session->report;
+	retained->folded = settings->folded;
+	retained->by = settings->folded && settings->by < BY_ROOT ? BY_TREE
+		       : settings->by                             ? (enum by)settings->by
+								  : BY_SITE;
+	retained->unknown = !settings->json && !settings->folded && !session->heap->knows;
+	if (retained->unknown)
+		return NULL;
+	return retained->by == BY_SITE    ? make_sites(session, retained)
+	       : retained->by == BY_BLOCK ? make_blocks(session, retained)
+					  : make_trees(session, retained);
+}
+
+static void print_tree(struct retained *retained, const struct hawk_screen *screen)
+{
+	const struct hawk_pointer_report *report = retained->report;
+	const char *by_sites = retained->by == BY_TREE ? ", then by sites" : "";
+	struct hawk_chosen chosen = hawk_chosen_sum(report->heap, report->chosen);
+
+	if (!report->chosen)
+		hawk_screen_heading(screen, "Retained by roots%s", by_sites);
+	else
+		hawk_screen_heading(screen, "Retained by %s chosen block%s (%s), by roots%s",
+				    hawk_quantity_count(chosen.objects).text,
+				    chosen.objects == 1 ? "" : "s",
+				    hawk_quantity_bytes(chosen.bytes).text, by_sites);
+	if (report->chosen && !chosen.objects)
+		hawk_report_put_none(report, screen);
+	else if (retained->by == BY_TREE)
+		hawk_report_tree(report, &retained->groups, &retained->rows, screen);
+	else
+		hawk_report_retained_roots(report, &retained->groups, &retained->rows, screen);
+}
+
+static struct hawk_error *print_text(void *made, const struct hawk_screen *screen)
+{
+	struct retained *retained = made;
+
+	if (retained->folded)
+		return hawk_session_put_folded(retained->session, &retained->groups,
+					       &retained->tree);
+	if (retained->unknown)
+		hawk_report_put_unknown(retained->report->heap, screen, "Retained",
 					"see what retains what");
+	else if (retained->by == BY_SITE)
+		hawk_report_retained_sites(retained->report, &retained->sites, screen);
+	else if (retained->by == BY_BLOCK)
+		hawk_report_retained_blocks(retained->report, &retained->blocks, screen);
+	else
+		print_tree(retained, screen);
+	return NULL;
+}
+
+static struct hawk_error *print_json(void *made, struct hawk_output *output)
+{
+	struct retained *retained = made;
+	const struct hawk_pointer_report *report = retained->report;
+	struct hawk_json json;
+
+	hawk_report_json_begin(report, &json, output, "hawk-core/retained", 2);
+	if (retained->by == BY_SITE) {
+		hawk_report_retained_sites_json(report, &retained->sites, &json);
+	} else if (retained->by == BY_BLOCK) {
+		hawk_report_retained_blocks_json(report, &retained->blocks, &json);
+	} else {
+		hawk_report_json_chosen(report, &json);
+		hawk_report_tree_json(report, &retained->groups, &retained->rows, &json);
 	}
-	return err;
+	hawk_report_json_end(report, &json);
+	return NULL;
+}
+
+const struct hawk_answer hawk_answer_retained = {
+	.name = "retained",
+	.bytes = sizeof(struct retained),
+	.make = make,
+	.text = print_text,
+	.json = print_json,
+	.deinit = deinit,
+};
+
+static struct hawk_error *answer(struct hawk_session *session)
+{
+	return hawk_answer_print(session, &hawk_answer_retained);
 }
 
 static const struct hawk_option options[] = {

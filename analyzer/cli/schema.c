@@ -3,10 +3,8 @@
  * @file
  * hawk-core schema: what a site's blocks look like, without debug information.
  */
-#include <stdio.h>
-
 #include "hawk/base/cleanup.h"
-#include "session.h"
+#include "answer.h"
 #include "hawk/report/schema.h"
 
 static struct hawk_error *check(struct hawk_settings *settings)
@@ -21,74 +19,82 @@ static struct hawk_error *check(struct hawk_settings *settings)
 	return hawk_check_site(settings);
 }
 
-static void print(struct hawk_session *session, const struct hawk_schema_report *report)
-{
-	struct hawk_json json;
+struct answer {
+	const struct hawk_heap *heap; /**< whose `knows` is 0: the rest is zeros */
+	const struct hawk_pointer_report *pointers;
+	const struct hawk_site_query *site;
+	struct hawk_schema schema;
+	struct hawk_schema_report report;
+	bool redacted;
+};
 
-	if (!session->settings->json) {
-		hawk_report_schema(report, &session->screen);
-		if (hawk_target_process(session->target)->redacted)
-			hawk_output_puts(session->output,
-					 "\nThe core was redacted: numbers and text in blocks are "
-					 "zeros.\n");
-		return;
-	}
-	hawk_report_json_begin(report->pointers, &json, session->output, "hawk-core/schema", 3);
-	hawk_report_schema_json(report, &json);
-	hawk_report_json_end(report->pointers, &json);
+static void deinit(void *made)
+{
+	struct answer *answer = made;
+
+	hawk_schema_deinit(&answer->schema);
 }
 
-/** Of a process that was not traced. */
-static void print_unknown(struct hawk_session *session, const struct hawk_site_prefix *site)
+static struct hawk_error *print_text(void *made, const struct hawk_screen *screen)
 {
-	struct hawk_json json;
-	char text[17] = "";
+	struct answer *answer = made;
 
-	if (!session->settings->json) {
-		hawk_report_put_unknown(session->heap, &session->screen, "Schema",
+	if (!answer->heap->knows) {
+		hawk_report_put_unknown(answer->heap, screen, "Schema",
 					"see what blocks look like");
-		return;
+		return NULL;
 	}
-	if (site)
-		snprintf(text, sizeof(text), "%016llx", (unsigned long long)site->value);
-	hawk_report_json_begin(&session->report, &json, session->output, "hawk-core/schema", 3);
-	hawk_json_put_string(&json, "site", site ? text : NULL);
-	hawk_report_json_end(&session->report, &json);
+	hawk_report_schema(&answer->report, screen);
+	if (answer->redacted)
+		hawk_output_puts(screen->output, "\nThe core was redacted: numbers and text in "
+						 "blocks are zeros.\n");
+	return NULL;
 }
 
-static struct hawk_error *make(struct hawk_session *session, const struct hawk_site_prefix *site)
+static struct hawk_error *print_json(void *made, struct hawk_output *output)
 {
-	struct hawk_schema_report report = {.pointers = &session->report,
-					    .type = session->settings->type};
+	struct answer *answer = made;
+	struct hawk_json json;
+
+	hawk_report_json_begin(answer->pointers, &json, output, "hawk-core/schema", 3);
+	if (answer->heap->knows) {
+		hawk_report_schema_json(&answer->report, &json);
+	} else if (answer->site->given) {
+		hawk_json_put_id(&json, "site", answer->site->prefix.value);
+	} else {
+		hawk_json_put_null(&json, "site");
+	}
+	hawk_report_json_end(answer->pointers, &json);
+	return NULL;
+}
+
+static struct hawk_error *make_schema(struct hawk_session *session, struct answer *ret)
+{
 	const struct hawk_selector *blocks = hawk_block_filter_selector(session->report.filter);
 	CLEANUP(free_ptr) uint64_t *chosen = NULL;
 	struct hawk_schema_query query = {
 		.groups = (size_t)session->settings->top,
 		.site = HAWK_SCHEMA_ANY_SITE,
 	};
-	struct hawk_schema schema;
-	struct hawk_error *err =
-		site ? hawk_site_prefix_find(session->heap, site, &query.site) : NULL;
+	struct hawk_error *err = NULL;
 
-	if (err)
-		return err;
-	report.site = query.site;
-	report.schema = &schema;
-	if (blocks)
+	if (ret->site->given)
+		err = hawk_site_prefix_find(session->heap, &ret->site->prefix, &query.site);
+	if (!err && blocks)
 		err = hawk_selection_bits_make(session->heap, blocks, false, &chosen);
 	query.chosen = chosen;
 	if (!err)
 		err = hawk_session_readable(session);
 	if (!err)
 		err = hawk_schema_make(session->heap, &query, &session->vtables, &session->findings,
-				       &schema);
-	if (err)
-		return err;
-	err = hawk_session_release(session, NULL);
-	if (!err)
-		print(session, &report);
-	hawk_schema_deinit(&schema);
-	return err;
+				       &ret->schema);
+	ret->report = (struct hawk_schema_report){
+		.pointers = &session->report,
+		.schema = &ret->schema,
+		.site = query.site,
+		.type = session->settings->type,
+	};
+	return hawk_session_release(session, err);
 }
 
 /** Numbers and text that blocks held are zeros now. */
@@ -100,10 +106,9 @@ static void report_redacted(struct hawk_session *session)
 				  "numbers and text are zeros");
 }
 
-static struct hawk_error *answer(struct hawk_session *session)
+static struct hawk_error *make(struct hawk_session *session, void *ret)
 {
-	const struct hawk_site_query *query = &session->settings->site;
-	const struct hawk_site_prefix *site = query->given ? &query->prefix : NULL;
+	struct answer *answer = ret;
 	struct hawk_error *err = hawk_session_heap(session);
 
 	if (!err)
@@ -111,11 +116,25 @@ static struct hawk_error *answer(struct hawk_session *session)
 	if (!err)
 		err = hawk_session_report(session);
 	report_redacted(session);
-	if (!err && session->heap->knows)
-		err = make(session, site);
-	else if (!err)
-		print_unknown(session, site);
-	return err;
+	answer->heap = session->heap;
+	answer->pointers = &session->report;
+	answer->site = &session->settings->site;
+	answer->redacted = hawk_target_process(session->target)->redacted;
+	return !err && session->heap->knows ? make_schema(session, answer) : err;
+}
+
+const struct hawk_answer hawk_answer_schema = {
+	.name = "schema",
+	.bytes = sizeof(struct answer),
+	.make = make,
+	.text = print_text,
+	.json = print_json,
+	.deinit = deinit,
+};
+
+static struct hawk_error *answer(struct hawk_session *session)
+{
+	return hawk_answer_print(session, &hawk_answer_schema);
 }
 
 static const struct hawk_option options[] = {

@@ -4,7 +4,7 @@
  * hawk-core sites: which sites' blocks hold which.
  */
 #include "hawk/export/dot.h"
-#include "session.h"
+#include "answer.h"
 
 /** Of all blocks, or of those that the settings choose. */
 static struct hawk_error *fold(struct hawk_session *session, struct hawk_selection *selection,
@@ -23,36 +23,6 @@ static struct hawk_error *fold(struct hawk_session *session, struct hawk_selecti
 	return err ? err : hawk_site_graph_make(session->graph, selection->blocks, ret);
 }
 
-static struct hawk_error *draw(struct hawk_session *session, const struct hawk_site_graph *graph,
-			       struct hawk_site_list *list)
-{
-	const struct hawk_dot dot = {
-		.heap = session->heap,
-		.names = session->report.names,
-		.graph = graph,
-		.chosen = session->report.chosen,
-		.top = session->report.top,
-	};
-
-	return hawk_export_dot(&dot, list, session->output);
-}
-
-static struct hawk_error *print(struct hawk_session *session, const struct hawk_site_graph *graph,
-				struct hawk_site_list *list)
-{
-	struct hawk_error *err;
-	struct hawk_json json;
-
-	if (session->settings->dot)
-		return draw(session, graph, list);
-	if (!session->settings->json)
-		return hawk_report_site_graph(&session->report, graph, list, &session->screen);
-	hawk_report_json_begin(&session->report, &json, session->output, "hawk-core/sites", 3);
-	err = hawk_report_site_graph_json(&session->report, graph, list, &json);
-	hawk_report_json_end(&session->report, &json);
-	return err;
-}
-
 static struct hawk_error *check(struct hawk_settings *settings)
 {
 	if (settings->dot && settings->json)
@@ -60,25 +30,83 @@ static struct hawk_error *check(struct hawk_settings *settings)
 	return hawk_check_query(settings);
 }
 
-static struct hawk_error *answer(struct hawk_session *session)
+struct sites {
+	struct hawk_pointer_report *report;
+	struct hawk_site_list list;
+	struct hawk_selection selection;
+	struct hawk_site_graph graph;
+	bool drawn;
+};
+
+static void deinit(void *made)
 {
-	struct hawk_site_list list = {0};
-	struct hawk_selection selection = {0};
-	struct hawk_site_graph graph = {0};
-	struct hawk_error *err = fold(session, &selection, &graph);
+	struct sites *sites = made;
+
+	hawk_site_list_deinit(&sites->list);
+	hawk_selection_deinit(&sites->selection);
+	hawk_site_graph_deinit(&sites->graph);
+}
+
+static struct hawk_error *make(struct hawk_session *session, void *ret)
+{
+	struct sites *sites = ret;
+	struct hawk_error *err = fold(session, &sites->selection, &sites->graph);
 
 	if (!err)
 		err = hawk_session_report(session);
 	err = hawk_session_release(session, err);
-	session->report.chosen = selection.sites;
-	if (!err)
-		err = hawk_session_list_sites(session, &list);
-	if (!err)
-		err = print(session, &graph, &list);
-	hawk_site_list_deinit(&list);
-	hawk_selection_deinit(&selection);
-	hawk_site_graph_deinit(&graph);
+	sites->report = &session->report;
+	sites->report->chosen = sites->selection.sites;
+	sites->drawn = session->settings->dot;
+	return err ? err : hawk_session_list_sites(session, &sites->list);
+}
+
+static struct hawk_error *draw(struct sites *sites, struct hawk_output *output)
+{
+	const struct hawk_dot dot = {
+		.heap = sites->report->heap,
+		.names = sites->report->names,
+		.graph = &sites->graph,
+		.chosen = sites->report->chosen,
+		.top = sites->report->top,
+	};
+
+	return hawk_export_dot(&dot, &sites->list, output);
+}
+
+static struct hawk_error *print_text(void *made, const struct hawk_screen *screen)
+{
+	struct sites *sites = made;
+
+	return sites->drawn
+		       ? draw(sites, screen->output)
+		       : hawk_report_site_graph(sites->report, &sites->graph, &sites->list, screen);
+}
+
+static struct hawk_error *print_json(void *made, struct hawk_output *output)
+{
+	struct sites *sites = made;
+	struct hawk_error *err;
+	struct hawk_json json;
+
+	hawk_report_json_begin(sites->report, &json, output, "hawk-core/sites", 3);
+	err = hawk_report_site_graph_json(sites->report, &sites->graph, &sites->list, &json);
+	hawk_report_json_end(sites->report, &json);
 	return err;
+}
+
+const struct hawk_answer hawk_answer_sites = {
+	.name = "sites",
+	.bytes = sizeof(struct sites),
+	.make = make,
+	.text = print_text,
+	.json = print_json,
+	.deinit = deinit,
+};
+
+static struct hawk_error *answer(struct hawk_session *session)
+{
+	return hawk_answer_print(session, &hawk_answer_sites);
 }
 
 static const struct hawk_option options[] = {

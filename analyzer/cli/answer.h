@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Answers that more than one verb gives: made once, then printed as text or JSON. `html`, `redact`
+ * and `analyze --full` make and print those of other verbs; none runs another verb.
+ */
+#ifndef HAWK_ANALYZER_CLI_ANSWER_H
+#define HAWK_ANALYZER_CLI_ANSWER_H
+
+#include "session.h"
+
+struct hawk_answer {
+	const char *name; /**< the verb's */
+	size_t bytes;     /**< of the struct that make() fills */
+	/** Makes the answer to session->settings in `ret`, which is zeros, and lets a process go.
+	 */
+	struct hawk_error *(*make)(struct hawk_session *session, void *ret);
+	struct hawk_error *(*text)(void *made, const struct hawk_screen *screen);
+	struct hawk_error *(*json)(void *made, struct hawk_output *output);
+	void (*deinit)(void *made); /**< also after make() failed */
+};
+
+extern const struct hawk_answer hawk_answer_analyze;
+extern const struct hawk_answer hawk_answer_leaks;
+extern const struct hawk_answer hawk_answer_retained;
+extern const struct hawk_answer hawk_answer_sites;
+extern const struct hawk_answer hawk_answer_schema;
+extern const struct hawk_answer hawk_answer_growth;
+
+/** Makes and prints the answer to session->settings, to session->output. */
+struct hawk_error *hawk_answer_print(struct hawk_session *session,
+				     const struct hawk_answer *answer);
+
+/** Makes the answer to other settings, and prints it to `output` as settings->json says. */
+struct hawk_error *hawk_answer_print_to(struct hawk_session *session,
+					const struct hawk_answer *answer,
+					const struct hawk_settings *settings,
+					struct hawk_output *output);
+
+#endif
