@@ -53,6 +53,7 @@ struct hawk_settings {
 	const char *executable;
 	const char *output;     /**< a file; NULL = standard output, also for "-" */
 	bool force;             /**< it may exist */
+	bool no_native;         /**< no heaps by allocators' own structures */
 	const char *table_file; /**< of the tracer (table=FILE) */
 	const char *module;
 	const char *function;
@@ -155,10 +156,11 @@ enum hawk_takes {
 	HAWK_TAKES_DEBUG_DIRECTORY = 1u << 20,
 	HAWK_TAKES_EXECUTABLE = 1u << 21,
 	HAWK_TAKES_TABLE = 1u << 22,
-	HAWK_TAKES_QUIET = 1u << 23,
-	HAWK_TAKES_FILE = 1u << 24,
-	HAWK_TAKES_FORCE = 1u << 25,
-	HAWK_TAKES_COLOR = 1u << 26,
+	HAWK_TAKES_NO_NATIVE = 1u << 23,
+	HAWK_TAKES_QUIET = 1u << 24,
+	HAWK_TAKES_FILE = 1u << 25,
+	HAWK_TAKES_FORCE = 1u << 26,
+	HAWK_TAKES_COLOR = 1u << 27,
 	HAWK_TAKES_POINTERS = HAWK_TAKES_PID | HAWK_TAKES_TOP | HAWK_TAKES_DEPTH | HAWK_TAKES_FULL |
 			      HAWK_TAKES_THREADS | HAWK_TAKES_JSON,
 	/** Which stacks, and what of them. */
@@ -169,7 +171,8 @@ enum hawk_takes {
 			   HAWK_TAKES_MODULE | HAWK_TAKES_FUNCTION,
 	/** How a core or process is read. */
 	HAWK_TAKES_TARGET = HAWK_TAKES_SYSROOT | HAWK_TAKES_DEBUG_DIRECTORY |
-			    HAWK_TAKES_EXECUTABLE | HAWK_TAKES_TABLE | HAWK_TAKES_QUIET,
+			    HAWK_TAKES_EXECUTABLE | HAWK_TAKES_TABLE | HAWK_TAKES_NO_NATIVE |
+			    HAWK_TAKES_QUIET,
 	/** Where the answer goes. */
 	HAWK_TAKES_OUTPUT = HAWK_TAKES_FILE | HAWK_TAKES_FORCE,
 };

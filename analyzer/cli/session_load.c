@@ -144,7 +144,9 @@ struct hawk_error *hawk_session_sites(struct hawk_session *session)
 		return &hawk_enomem;
 	capture_stacks(session);
 	session->vtables = (struct hawk_vtable_oracle){is_vtable, session};
-	err = hawk_heap_load(session->target, &session->findings, heap);
+	err = session->settings->no_native
+		      ? hawk_heap_load_traced(session->target, &session->findings, heap)
+		      : hawk_heap_load(session->target, &session->findings, heap);
 	if (!err)
 		session->heap = take_ptr(&heap);
 	return err;

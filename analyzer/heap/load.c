@@ -318,6 +318,25 @@ static void report_clipped(const struct hawk_heap_sums *sums, struct hawk_findin
 				  sums->clipped == 1 ? "" : "s");
 }
 
+/* Memory that could not be told apart into blocks may hold live ones. */
+static struct hawk_error *distrust_damaged(struct hawk_heap *heap)
+{
+	struct hawk_error *err = NULL;
+
+	for (size_t i = 0; i < heap->damages.count && !err; i++) {
+		const struct hawk_damage *damage = &heap->damages.items[i];
+
+		if (damage->bytes)
+			err = hawk_heap_spans_add(
+				&heap->spans,
+				(struct hawk_heap_span){.start = damage->address,
+							.end = damage->address + damage->bytes,
+							.kind = HAWK_SPAN_UNSOUND,
+							.source = damage->source});
+	}
+	return err ? err : hawk_heap_spans_sort(&heap->spans);
+}
+
 static struct hawk_error *find_blocks(struct hawk_findings *findings, struct tallies *tallies,
 				      struct hawk_heap *heap)
 {
@@ -338,7 +357,9 @@ static struct hawk_error *find_blocks(struct hawk_findings *findings, struct tal
 	add_sums(heap, tallies);
 	hawk_damages_report(&heap->damages, findings);
 	report_clipped(&heap->sums, findings);
-	err = hawk_heap_add_heaps(heap);
+	err = distrust_damaged(heap);
+	if (!err)
+		err = hawk_heap_add_heaps(heap);
 	if (err)
 		return err;
 	report_unaccounted(heap, findings);
@@ -389,7 +410,13 @@ static struct hawk_error *load_sites(struct hawk_findings *findings, struct hawk
 }
 
 /* Blocks with stacks come first. */
-static const struct hawk_heap_source *const core_sources[] = {&hawk_heap_sealed};
+static const struct hawk_heap_source *const traced_sources[] = {&hawk_heap_sealed};
+/* glibc's comes last: a walk of its chunks could go astray in memory that another allocator has of
+ * the same program break. */
+static const struct hawk_heap_source *const untraced_sources[] = {
+	&hawk_heap_musl,     &hawk_heap_mimalloc, &hawk_heap_jemalloc,
+	&hawk_heap_tcmalloc, &hawk_heap_glibc,
+};
 static const struct hawk_heap_source *const snapshot_sources[] = {&hawk_heap_snapshot};
 
 static void report_discarded(const struct hawk_table_header *header, struct hawk_findings *findings)
@@ -558,13 +585,34 @@ struct hawk_error *hawk_heap_load_from(const struct hawk_heap_source *const *sou
 	return err;
 }
 
-struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findings *findings,
-				  struct hawk_heap *ret)
+/* Blocks of a process that was traced are those that the tracer knows, even if its table is
+ * missing: in chunks of the allocator, pointers lead behind the tracer's headers. */
+static bool was_traced(const struct hawk_heap *heap)
+{
+	return heap->knows || heap->unknown == HAWK_HEAP_TABLE_UNREADABLE ||
+	       hawk_heap_has_tracer(heap->target);
+}
+
+struct hawk_error *hawk_heap_load_traced(struct hawk_target *target, struct hawk_findings *findings,
+					 struct hawk_heap *ret)
 {
 	if (hawk_target_snapshot(target))
 		return hawk_heap_load_from(snapshot_sources, 1, target, findings, ret);
-	return hawk_heap_load_from(core_sources, sizeof(core_sources) / sizeof(core_sources[0]),
-				   target, findings, ret);
+	return hawk_heap_load_from(traced_sources, 1, target, findings, ret);
+}
+
+struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findings *findings,
+				  struct hawk_heap *ret)
+{
+	struct hawk_error *err;
+
+	err = hawk_heap_load_traced(target, findings, ret);
+	if (err || was_traced(ret) || hawk_target_snapshot(target))
+		return err;
+	hawk_heap_deinit(ret);
+	return hawk_heap_load_from(untraced_sources,
+				   sizeof(untraced_sources) / sizeof(untraced_sources[0]), target,
+				   findings, ret);
 }
 
 struct hawk_error *hawk_heap_keep(const struct hawk_heap *heap, hawk_keep_function *take,

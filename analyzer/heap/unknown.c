@@ -25,7 +25,7 @@ static bool is_cut_off(const struct hawk_findings *findings)
 	return has_finding(findings, keys);
 }
 
-static bool has_tracer(const struct hawk_target *target)
+bool hawk_heap_has_tracer(const struct hawk_target *target)
 {
 	static const char name[] = "libhawk_tracer.so"; /* " (deleted)" may follow */
 	size_t count;
@@ -51,7 +51,7 @@ enum hawk_heap_unknown hawk_heap_unknown_why(const struct hawk_target *target,
 		return HAWK_HEAP_TABLE_UNREADABLE;
 	if (is_cut_off(findings))
 		return HAWK_HEAP_CUT_OFF;
-	return has_tracer(target) ? HAWK_HEAP_TABLE_MISSING : HAWK_HEAP_NOT_TRACED;
+	return hawk_heap_has_tracer(target) ? HAWK_HEAP_TABLE_MISSING : HAWK_HEAP_NOT_TRACED;
 }
 
 bool hawk_heap_lacks_memory(const struct hawk_target *target, const struct hawk_findings *findings)

@@ -9,16 +9,10 @@ memory of the program's joined to them, stacks of ended threads around those of 
 import concurrent.futures
 import glob
 import os
-import shutil
 import signal
 import subprocess
-import sys
 
-from support import archive, hawk, leaks
-
-OLDEST = "bullseye"
-RELEASES = (OLDEST, "bookworm", "trixie", "sid")
-LIBRARIES = os.path.join("lib", "x86_64-linux-gnu")
+from support import archive, hawk, leaks, releases
 
 KEPT, LOST = "still_reachable", "definitely_lost"
 THREAD_STACKS = {
@@ -37,65 +31,17 @@ THREAD_STACKS = {
 }
 
 
-def unpack(name, target):
-    """The library and what is needed to link with it, in a folder that looks like /."""
-    os.makedirs(target)
-    archive.fetch(target, "deb", ["download", "libc6", *(["libc6-dev"] if name == OLDEST else [])], suite=name)
-    for package in glob.glob(os.path.join(target, "*.deb")):
-        hawk.run(["dpkg-deb", "-x", package, target])
-        os.unlink(package)
-    shutil.rmtree(os.path.join(target, "apt"))
-    for folder, _, files in os.walk(target):
-        for link in (os.path.join(folder, file) for file in files):
-            if os.path.islink(link) and os.readlink(link).startswith("/"):
-                to = os.path.relpath(target + os.readlink(link), folder)
-                os.unlink(link)
-                os.symlink(to, link)
-
-
-def get(name):
-    """The folder of a release's library, which is kept in the build folder; None = there is none."""
-    kept = os.path.join(hawk.BUILD, "tests", "e2e", "c_libraries", name)
-    if not os.path.isdir(kept):
-        made = f"{kept}.{os.getpid()}"
-        try:
-            unpack(name, made)
-            os.rename(made, kept)
-        except archive.Unavailable as reason:
-            print(f"without {name}: {reason}", flush=True)
-            return None
-        finally:
-            shutil.rmtree(made, ignore_errors=True)
-    return kept
-
-
-def libraries_of(root):
-    """Where they are in a package, of before and of after the merging of / and /usr."""
-    folders = [os.path.join(root, LIBRARIES), os.path.join(root, "usr", LIBRARIES)]
-    return next(path for path in folders if os.path.exists(os.path.join(path, "libc.so.6")))
-
-
-def link(root, output, arguments):
-    development = os.path.join(root, "usr", LIBRARIES)
-    done = hawk.run([hawk.need("gcc"), f"--sysroot={root}", f"-B{development}/", "-o", output, *arguments,
-                     f"-L{development}", f"-L{libraries_of(root)}", "-lpthread", "-ldl"])
-    if done.returncode:
-        print(done.stderr)
-        sys.exit(1)
-    return output
-
-
 def link_program(root, source):
     target = os.path.join(folder, source[:-2])
     hawk.compile_program(f"{target}.o", [source], flags=["-O1", "-fPIE", "-c"])
-    return link(root, target, ["-pie", f"{target}.o"])
+    return releases.link(root, target, ["-pie", f"{target}.o"])
 
 
 def link_tracer(root):
     """The objects of the real one, with its options."""
     source = os.path.join(hawk.SOURCE, "tracer")
     objects = os.path.join(os.path.dirname(hawk.TRACER), "CMakeFiles", "hawk_tracer_objects.dir")
-    return link(root, os.path.join(folder, "libhawk_tracer.so"), [
+    return releases.link(root, os.path.join(folder, "libhawk_tracer.so"), [
         "-shared", "-nostartfiles", f"-Wl,--version-script={source}/hawk_tracer.map",
         "-Wl,-Bsymbolic-functions,-z,nodelete,-z,now,-z,relro,-z,defs",
         *(os.path.join(objects, f"{os.path.relpath(file, source)}.o") for file in glob.glob(f"{source}/*/*.c"))])
@@ -104,9 +50,7 @@ def link_tracer(root):
 def command(root, program, *arguments):
     if not root:
         return [program, *arguments]
-    libraries = libraries_of(root)
-    return [os.path.join(libraries, "ld-linux-x86-64.so.2"), "--library-path", libraries, "--preload", tracer,
-            program, *arguments]
+    return releases.command(root, tracer, program, *arguments)
 
 
 def environment(root):
@@ -151,15 +95,14 @@ def check_overflow(name, root, program):
         os.unlink(core)
 
 
-hawk.need("dpkg-deb")
 folder = hawk.temporary_folder()
-wanted = [name for name in RELEASES if name != archive.release()]
+wanted = [name for name in releases.NAMES if name != archive.release()]
 with concurrent.futures.ThreadPoolExecutor() as pool:
-    roots = {name: root for name, root in zip(wanted, pool.map(get, wanted)) if root}
-if OLDEST not in roots:
-    hawk.skip(f"no package of {OLDEST}'s C library")
-tracer = link_tracer(roots[OLDEST])
-stacks, cases, deep = (link_program(roots[OLDEST], source)
+    roots = {name: root for name, root in zip(wanted, pool.map(releases.get, wanted)) if root}
+if releases.OLDEST not in roots:
+    hawk.skip(f"no package of {releases.OLDEST}'s C library")
+tracer = link_tracer(roots[releases.OLDEST])
+stacks, cases, deep = (link_program(roots[releases.OLDEST], source)
                        for source in ("thread_stacks.c", "leaks_cases.c", "deep_stack.c"))
 whole = check_core("own", None, cases, {})
 for name, root in {"own": None, **roots}.items():

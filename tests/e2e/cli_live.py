@@ -118,9 +118,11 @@ def check_no_such_process():
 def check_untraced_process():
     process = hawk.spawn(["sleep", "100"], env=hawk.plain_environment())
     hawk.wait_for_state(process.pid, "S", "sleep")
-    done = tool("analyze", "--pid", str(process.pid))
+    done = tool("analyze", "--no-native", "--pid", str(process.pid))
     hawk.expect_equal(done.returncode, hawk.EXIT_PARTIAL, "an untraced process")
     hawk.expect("not traced" in done.stdout and "Memory map" in done.stdout, "its memory map")
+    done = tool("analyze", "--pid", str(process.pid))
+    hawk.expect("Found by the structures of glibc" in done.stdout, f"its heap: {done.stdout}")
 
 
 hawk.debug_directory = None  # it would be in the words of the answers

@@ -145,7 +145,7 @@ def check_files():
     hawk.expect_equal(hawk.document("diff", snapshot, second)["sites"], wanted, "a snapshot and a core")
     for arguments, code in (([first], 2), ([first, os.path.join(folder, "none")], 3), ([first, __file__], 3)):
         hawk.expect_equal(hawk.run([hawk.CORE, "diff", *arguments]).returncode, code, f"{arguments}")
-    done = hawk.run([hawk.CORE, "diff", "--json", first, untraced])
+    done = hawk.run([hawk.CORE, "diff", "--json", "--no-native", first, untraced])
     hawk.expect_equal(done.returncode, 4, f"untraced: {done.stderr}")
     hawk.expect(any("trace table" in finding["text"] for finding in json.loads(done.stdout)["missing"]), "untraced: why")
 
@@ -154,13 +154,13 @@ def check_unknown():
     """A heap that is unknown is no heap of 0 bytes: nothing is new, grown or gone."""
     for path in (untraced, hawk.cut(first, 1000), hawk.cut(first, 100000, "cut2")):
         for pair, side in (((path, first), "before"), ((first, path), "after")):
-            document = hawk.document("diff", *pair, codes=(4,))
+            document = hawk.document("diff", "--no-native", *pair, codes=(4,))
             whole = document["whole"]
             hawk.expect(document[f"{side}_unknown"], f"{pair}: why")
             hawk.expect_equal((whole[side], whole["bytes"], whole["objects"], document["sites"]), (None,) * 4, f"{pair}")
-            text = hawk.text_of("diff", "--fail-if-grown=1", *pair, codes=(4,))
+            text = hawk.text_of("diff", "--no-native", "--fail-if-grown=1", *pair, codes=(4,))
             hawk.expect("unknown" in text and document[f"{side}_unknown"] in text and " new" not in text, text)
-        done = hawk.run([hawk.CORE, "export", "--format=folded", "--base", path, first])
+        done = hawk.run([hawk.CORE, "export", "--format=folded", "--no-native", "--base", path, first])
         hawk.expect_equal((done.returncode, done.stdout), (3, ""), f"export --base {path}")
 
 

@@ -274,7 +274,7 @@ def check_damaged_core():
 def check_untraced_core():
     untraced, _ = hawk.crash([os.path.join(folder, "holders"), "abort"], hawk.plain_environment(), folder,
                              (signal.SIGABRT,))
-    refuse("export", "--format=heapsnapshot", "-o", f"{out}/none", untraced, code=hawk.EXIT_UNREADABLE,
+    refuse("export", "--format=heapsnapshot", "-o", f"{out}/none", "--no-native", untraced, code=hawk.EXIT_UNREADABLE,
            word="not traced")
     folder_has("holders.heapsnapshot")
 

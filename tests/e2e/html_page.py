@@ -50,7 +50,7 @@ def check_payload():
 
 
 def check_other_input():
-    for arguments, code in (([untraced], hawk.EXIT_PARTIAL), ([hawk.cut(core, os.path.getsize(core) // 2)],
+    for arguments, code in (([untraced], hawk.EXIT_OK), (["--no-native", untraced], hawk.EXIT_PARTIAL), ([hawk.cut(core, os.path.getsize(core) // 2)],
                                                               hawk.EXIT_PARTIAL)):
         _, text = page_of(*arguments, codes=(code,))
         hawk.expect(text.rstrip().endswith("</html>"), f"{arguments}: a whole page")

@@ -184,7 +184,7 @@ def check_schema():
     hawk.document("leaks", core, codes=(1,))
     hawk.document("leaks", cxx_core, codes=(1,))
     untraced, _ = hawk.crash([program], hawk.plain_environment(), folder)
-    document = hawk.document("leaks", untraced, codes=(4,))
+    document = hawk.document("leaks", "--no-native", untraced, codes=(4,))
     hawk.expect("not-traced" in [item["key"] for item in document["missing"]], "not traced")
 
 

@@ -208,12 +208,12 @@ def check_unknown():
         for query in ("SELECT count(*) AS n FROM blocks", "SELECT sum(bytes) FROM leaks", "SELECT * FROM sites",
                       "WITH q AS (SELECT count(*) AS n FROM sums) SELECT n + 1 FROM q",
                       "CREATE TEMP TABLE t AS SELECT count(*) AS n FROM edges; SELECT n FROM t"):
-            done = hawk.run([hawk.CORE, "sql", "-j", path, query])
+            done = hawk.run([hawk.CORE, "sql", "-j", "--no-native", path, query])
             hawk.expect_equal((done.returncode, json.loads(done.stdout)), (4, None), f"{path}: {query}")
             hawk.expect("heap is" in done.stderr, f"why there is nothing: {done.stderr}")
-            done = hawk.run([hawk.CORE, "sql", path, query])
+            done = hawk.run([hawk.CORE, "sql", "--no-native", path, query])
             hawk.expect(done.stdout.startswith("unknown: the "), f"{path}: {query}: {done.stdout}")
-        done = hawk.run([hawk.CORE, "sql", "-j", path, "SELECT count(*) AS n FROM mappings"])
+        done = hawk.run([hawk.CORE, "sql", "-j", "--no-native", path, "SELECT count(*) AS n FROM mappings"])
         hawk.expect(json.loads(done.stdout)[0]["n"] > 0, f"{path}: the process is known: {done.stdout}")
 
 

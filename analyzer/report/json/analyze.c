@@ -82,6 +82,30 @@ static void put_unknown_heap(const struct hawk_heap *heap, struct hawk_json *jso
 	hawk_json_put_integer_if(json, "free_bytes", counted, totals->free_bytes);
 }
 
+static void put_allocators(const struct hawk_heap *heap, struct hawk_json *json)
+{
+	hawk_json_put_array(json, "allocators");
+	for (unsigned i = 0; i < heap->found_count; i++) {
+		struct hawk_allocator allocator;
+
+		if (!hawk_heap_allocator(&heap->found[i], &allocator))
+			continue;
+		hawk_json_object(json);
+		hawk_json_put_string(json, "name", allocator.name);
+		hawk_json_put_string(json, "version", allocator.version);
+		hawk_json_put_integer_if(json, "arenas", allocator.arenas, allocator.arenas);
+		hawk_json_put_integer(json, "inuse_objects", allocator.objects[HAWK_PIECE_LIVE]);
+		hawk_json_put_integer(json, "inuse_bytes", allocator.bytes[HAWK_PIECE_LIVE]);
+		hawk_json_put_integer(json, "free_bytes", hawk_allocator_free_bytes(&allocator));
+		hawk_json_put_string(json, "checksum", allocator.differing ? "differs" : "agrees");
+		hawk_json_put_string(json, "confidence",
+				     allocator.incomplete || allocator.differing ? "partial"
+										 : "proven");
+		hawk_json_object_end(json);
+	}
+	hawk_json_array_end(json);
+}
+
 static void put_heap(const struct hawk_report *report, struct hawk_json *json)
 {
 	const struct hawk_heap *heap = report->heap;
@@ -92,7 +116,7 @@ static void put_heap(const struct hawk_report *report, struct hawk_json *json)
 
 	hawk_json_put_object(json, "heap");
 	if (heap->knows || heap->unknown == HAWK_HEAP_NOT_TRACED)
-		hawk_json_put_boolean(json, "traced", heap->knows);
+		hawk_json_put_boolean(json, "traced", heap->knows & HAWK_HEAP_STACKS);
 	else
 		hawk_json_put_null(json, "traced");
 	hawk_json_put_string(json, "unknown", hawk_heap_unknown_text(heap));
@@ -102,6 +126,7 @@ static void put_heap(const struct hawk_report *report, struct hawk_json *json)
 		return;
 	}
 	hawk_json_put_string(json, "source", swept ? heap->origins[0].name : "counters");
+	put_allocators(heap, json);
 	hawk_json_put_integer(json, "inuse_objects", heap->sums.blocks);
 	hawk_json_put_integer(json, "inuse_bytes", heap->sums.bytes);
 	hawk_leaks_report_json_sums(report->leaks, json);

@@ -144,6 +144,31 @@ static void put_memory(const struct hawk_heap *heap, const struct hawk_screen *s
 	put_row(screen, "other", memory->other_bytes, whole, "thread stacks, data segments, mmap");
 }
 
+/* Who found blocks without stacks, and how to have stacks. */
+static void put_allocators(const struct hawk_heap *heap, const struct hawk_screen *screen)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < heap->found_count; i++) {
+		struct hawk_allocator allocator;
+
+		if (!hawk_heap_allocator(&heap->found[i], &allocator))
+			continue;
+		hawk_output_printf(screen->output, "%s%s %s",
+				   any ? ", " : "  Found by the structures of ", allocator.name,
+				   allocator.version ? allocator.version : "");
+		if (allocator.arenas)
+			hawk_output_printf(screen->output, " (%s arena%s)",
+					   hawk_quantity_count(allocator.arenas).text,
+					   allocator.arenas == 1 ? "" : "s");
+		any = true;
+	}
+	if (any)
+		hawk_output_puts(screen->output,
+				 ". Allocation stacks and ages\n  need the tracer: hawk-core run "
+				 "-- PROGRAM.\n");
+}
+
 void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen *screen)
 {
 	const struct hawk_heap *heap = report->heap;
@@ -157,6 +182,7 @@ void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen
 			    hawk_quantity_bytes(heap->accounting.requested_bytes).text,
 			    hawk_quantity_bytes(heap->accounting.writable_bytes).text);
 	put_memory(heap, screen);
+	put_allocators(heap, screen);
 	put_history(report, screen);
 	put_sampling(report, screen);
 	put_annotations(report, screen);

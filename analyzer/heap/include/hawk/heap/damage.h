@@ -27,6 +27,7 @@ enum hawk_damage_kind {
 
 struct hawk_damage {
 	uint64_t address;   /**< of the damaged word, or block */
+	uint64_t bytes;     /**< that cannot be understood from there on; 0 = not known */
 	uint64_t neighbour; /**< the block below, which may have run over; 0 = not known */
 	uint64_t expected;  /**< what should be at `address`; 0 = not known */
 	uint64_t found;     /**< what is there */

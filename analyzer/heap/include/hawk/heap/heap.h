@@ -12,6 +12,7 @@
 #define HAWK_ANALYZER_HEAP_HEAP_H
 
 #include "hawk/heap/accounting.h"
+#include "hawk/heap/allocator.h"
 #include "hawk/heap/block_index.h"
 #include "hawk/heap/life.h"
 #include "hawk/target/near.h"
@@ -172,6 +173,10 @@ struct hawk_error *hawk_heap_load_from(const struct hawk_heap_source *const *sou
 /** The same from the sources that there are. */
 struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findings *findings,
 				  struct hawk_heap *ret);
+
+/** The same from blocks with the tracer's headers, or a snapshot's, alone. */
+struct hawk_error *hawk_heap_load_traced(struct hawk_target *target, struct hawk_findings *findings,
+					 struct hawk_heap *ret);
 void hawk_heap_deinit(struct hawk_heap *heap);
 
 /** What there is at an address. */
@@ -190,6 +195,10 @@ const char *hawk_heap_unknown_text(const struct hawk_heap *heap);
 /** Returns what there is at an address; `*ret` is set for every state but HAWK_BLOCK_NONE. */
 enum hawk_block_state hawk_heap_at(const struct hawk_heap *heap, uint64_t address,
 				   struct hawk_block *ret);
+
+/** Goes through the memory of an allocator that was found, and fills `ret`. Returns false if
+ * `found` is no allocator's, or memory runs out. */
+bool hawk_heap_allocator(const struct hawk_heap_found *found, struct hawk_allocator *ret);
 
 /** Gives the words by which a redacted core will show the same heap again. */
 struct hawk_error *hawk_heap_keep(const struct hawk_heap *heap, hawk_keep_function *take,

@@ -172,6 +172,13 @@ struct hawk_heap_source {
 /** Blocks with the tracer's sealed headers, in memory with its table or beside a table file. */
 extern const struct hawk_heap_source hawk_heap_sealed;
 
+/** Blocks by allocators' own structures. */
+extern const struct hawk_heap_source hawk_heap_musl;
+extern const struct hawk_heap_source hawk_heap_mimalloc;
+extern const struct hawk_heap_source hawk_heap_jemalloc;
+extern const struct hawk_heap_source hawk_heap_tcmalloc;
+extern const struct hawk_heap_source hawk_heap_glibc;
+
 /** The blocks in a snapshot. */
 extern const struct hawk_heap_source hawk_heap_snapshot;
 

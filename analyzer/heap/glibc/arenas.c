@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Arenas by their bins: rings whose heads pretend to be chunks, 16 bytes before their two links, so
+ * that an empty one leads to there. `next` is a ring through all arenas of a C library, which tells
+ * how far before the bins they begin. Where the C library's data are missing, arenas are found by
+ * the heaps that hold them.
+ */
+#include "glibc.h"
+
+enum {
+	BINS = 127,
+	BIN_BYTES = 16,
+	LINKS_OFFSET = 16,
+	BINS_SOUND_MIN = 8,   /* empty, or their chunks lead back; the last one is always empty */
+	BINS_STRANGE_MAX = 7, /* one may be half linked, and some overwritten */
+	ARENAS_MAX = 1 << 14,
+	LOCK_MAX = 2, /* values of a lock that was taken: 1, or 2 with waiters */
+	NONCONTIGUOUS = 2,
+	THREADS_MAX = 1 << 12,
+};
+
+/* From the first bin on. */
+enum {
+	TOP_OFFSET = -16,
+	NEXT_OFFSET = BINS * BIN_BYTES + 16, /* behind 16 bytes of bits */
+	THREADS_OFFSET = NEXT_OFFSET + 16,   /* from 2.23 on; before, the bytes are there */
+};
+
+static const uint64_t heap_alignment = UINT64_C(64) << 20;
+
+const struct hawk_glibc_layout hawk_glibc_layouts[HAWK_GLIBC_LAYOUTS] = {
+	{.bins = 0x70, .fast_bins = 0x10, .fast_bin_count = 10}, /* 2.27 to 2.42 */
+	{.bins = 0x68, .fast_bins = 0x08, .fast_bin_count = 10}, /* 2.17 to 2.26 */
+	{.bins = 0x18, .mapped_gap = true},                      /* from 2.43 on */
+};
+
+struct bin {
+	uint64_t first, last;
+};
+
+static bool is_empty(const struct bin *bin, uint64_t address)
+{
+	return bin->first == address - LINKS_OFFSET && bin->last == bin->first;
+}
+
+static bool is_linked(struct hawk_near *near, const struct bin *bin, uint64_t address)
+{
+	uint64_t back, forth;
+
+	return hawk_word(near, bin->first + LINKS_OFFSET + 8, &back) &&
+	       hawk_word(near, bin->last + LINKS_OFFSET, &forth) &&
+	       back == address - LINKS_OFFSET && forth == back;
+}
+
+/* Was the chunk that the bin leads to not dumped, or cut off? */
+static bool is_missing(const struct hawk_target *target, const struct bin *bin)
+{
+	const struct hawk_mapping *mapping = hawk_target_mapping_at(target, bin->first);
+
+	return mapping && bin->first - mapping->start >= mapping->present_bytes;
+}
+
+/* Are there an arena's bins at `start`? */
+static bool are_bins(struct hawk_near *near, uint64_t start)
+{
+	struct bin bins[BINS];
+	unsigned sound = 0, strange = 0;
+
+	if (hawk_near_read(near, start, bins, sizeof(bins)) != sizeof(bins) ||
+	    !is_empty(&bins[BINS - 1], start + (BINS - 1) * BIN_BYTES))
+		return false;
+	for (unsigned i = 0; i < BINS && strange <= BINS_STRANGE_MAX; i++) {
+		uint64_t at = start + i * BIN_BYTES;
+
+		if (is_empty(&bins[i], at) || is_linked(near, &bins[i], at))
+			sound++;
+		else if (!is_missing(near->target, &bins[i]))
+			strange++;
+	}
+	return sound >= BINS_SOUND_MIN && strange <= BINS_STRANGE_MAX;
+}
+
+static bool is_known(const struct hawk_glibc *glibc, uint64_t start)
+{
+	for (size_t i = 0; i < glibc->arena_count; i++)
+		if (glibc->arenas[i].start == start)
+			return true;
+	return false;
+}
+
+static bool read_arena(struct hawk_near *near, uint64_t start,
+		       const struct hawk_glibc_layout *layout, struct hawk_glibc_arena *ret)
+{
+	uint64_t bins = start + layout->bins, state;
+
+	*ret = (struct hawk_glibc_arena){
+		.start = start, .layout = layout, .end = bins + THREADS_OFFSET + 16};
+	if (!hawk_word(near, start, &state) || !hawk_word(near, bins + TOP_OFFSET, &ret->top) ||
+	    !hawk_word(near, bins + THREADS_OFFSET, &ret->system_bytes))
+		return false;
+	ret->is_locked = (uint32_t)state && (uint32_t)state <= LOCK_MAX;
+	ret->is_contiguous = !(state >> 32 & NONCONTIGUOUS);
+	if (ret->system_bytes >= THREADS_MAX)
+		return true;
+	ret->end += 8;
+	return hawk_word(near, bins + THREADS_OFFSET + 8, &ret->system_bytes);
+}
+
+static struct hawk_error *add_arena(struct hawk_glibc *glibc, const struct hawk_glibc_arena *arena)
+{
+	if (!hawk_array_reserve(&glibc->arenas, glibc->arena_count, &glibc->arena_capacity,
+				sizeof(*glibc->arenas)))
+		return &hawk_enomem;
+	glibc->arenas[glibc->arena_count++] = *arena;
+	return NULL;
+}
+
+static bool next_arena(struct hawk_near *near, const struct hawk_glibc_layout *layout,
+		       uint64_t *start)
+{
+	return hawk_word(near, *start + layout->bins + NEXT_OFFSET, start);
+}
+
+/* Does `next` lead from the arena back to it? */
+static bool is_ring(struct hawk_near *near, const struct hawk_glibc_layout *layout, uint64_t start)
+{
+	uint64_t at = start;
+
+	for (unsigned i = 0; i < ARENAS_MAX; i++)
+		if (!next_arena(near, layout, &at) || at == start)
+			return at == start;
+	return false;
+}
+
+/* The arenas of one C library. The first is its main one: it lies in a module's data. */
+static struct hawk_error *add_ring(struct hawk_glibc *glibc, struct hawk_near *near,
+				   const struct hawk_glibc_layout *layout, uint64_t start)
+{
+	struct hawk_error *err = NULL;
+	uint64_t at = start;
+
+	do {
+		struct hawk_glibc_arena arena;
+
+		if (!read_arena(near, at, layout, &arena))
+			break;
+		arena.is_main = at == start;
+		arena.library = glibc->library_count;
+		err = add_arena(glibc, &arena);
+		if (!next_arena(near, layout, &at))
+			break;
+	} while (!err && at != start && glibc->arena_count < ARENAS_MAX);
+	glibc->library_count++;
+	return err;
+}
+
+static struct hawk_error *try_bins(struct hawk_glibc *glibc, struct hawk_near *near, uint64_t bins)
+{
+	for (size_t i = 0; i < HAWK_GLIBC_LAYOUTS; i++) {
+		const struct hawk_glibc_layout *layout = &hawk_glibc_layouts[i];
+
+		if (is_ring(near, layout, bins - layout->bins))
+			return is_known(glibc, bins - layout->bins)
+				       ? NULL
+				       : add_ring(glibc, near, layout, bins - layout->bins);
+	}
+	return NULL;
+}
+
+/* Looks for the last bin, which is empty, with something else behind it. */
+static struct hawk_error *search(struct hawk_glibc *glibc, struct hawk_near *near,
+				 const struct hawk_mapping *mapping)
+{
+	uint64_t at = (mapping->start + 7) & -UINT64_C(8);
+	uint64_t end = mapping->start + mapping->present_bytes;
+	struct hawk_error *err = NULL;
+
+	for (; !err && at + sizeof(struct bin) <= end; at += 8) {
+		struct bin bin, next;
+		uint64_t first = at - (BINS - 1) * BIN_BYTES;
+
+		if (hawk_near_read(near, at, &bin, sizeof(bin)) != sizeof(bin) ||
+		    !is_empty(&bin, at) || first > at)
+			continue;
+		if (hawk_near_read(near, at + BIN_BYTES, &next, sizeof(next)) == sizeof(next) &&
+		    is_empty(&next, at + BIN_BYTES))
+			continue;
+		if (are_bins(near, first))
+			err = try_bins(glibc, near, first);
+	}
+	return err;
+}
+
+/* An arena in the heap that begins at `heap`, of a library whose main arena was not found. */
+static struct hawk_error *try_heap(struct hawk_glibc *glibc, struct hawk_near *near, uint64_t heap)
+{
+	uint64_t words[4];
+	struct hawk_glibc_arena arena;
+
+	if (hawk_near_read(near, heap, words, sizeof(words)) != sizeof(words) || words[1] ||
+	    (words[0] != heap + 0x20 && words[0] != heap + 0x30) || words[2] > heap_alignment ||
+	    is_known(glibc, words[0]))
+		return NULL;
+	for (size_t i = 0; i < HAWK_GLIBC_LAYOUTS; i++) {
+		const struct hawk_glibc_layout *layout = &hawk_glibc_layouts[i];
+
+		if (are_bins(near, words[0] + layout->bins) &&
+		    read_arena(near, words[0], layout, &arena))
+			return add_arena(glibc, &arena);
+	}
+	return NULL;
+}
+
+static struct hawk_error *search_heaps(struct hawk_glibc *glibc, struct hawk_near *near)
+{
+	size_t count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(glibc->target, &count);
+	struct hawk_error *err = NULL;
+
+	for (size_t i = 0; i < count && !err; i++) {
+		uint64_t at = (mappings[i].start + heap_alignment - 1) & -heap_alignment;
+		uint64_t end = mappings[i].start + mappings[i].present_bytes;
+
+		if (!hawk_is_anonymous(glibc->target, &mappings[i]))
+			continue;
+		for (; !err && at >= mappings[i].start && at < end; at += heap_alignment)
+			err = try_heap(glibc, near, at);
+	}
+	return err;
+}
+
+struct hawk_error *hawk_glibc_find_arenas(struct hawk_glibc *glibc)
+{
+	size_t count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(glibc->target, &count);
+	struct hawk_near near = {.target = glibc->target};
+	struct hawk_error *err = NULL;
+
+	for (size_t i = 0; !err && i < count; i++)
+		if (hawk_is_module_data(glibc->target, &mappings[i]))
+			err = search(glibc, &near, &mappings[i]);
+	if (!err && !glibc->library_count) {
+		err = search_heaps(glibc, &near);
+		glibc->main_missing = true;
+	}
+	return err;
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * From chunk to chunk along a run, around what is damaged.
+ */
+#include "glibc.h"
+
+enum { SOUND_MIN = 6 /* chunks in a row that show that there is a run */ };
+
+static uint64_t bytes_of(uint64_t size)
+{
+	return size & ~(uint64_t)HAWK_CHUNK_FLAGS;
+}
+
+/* Can a chunk at `at` have that size word? */
+static bool is_plausible(const struct hawk_glibc_run *run, uint64_t at, uint64_t size)
+{
+	uint64_t bytes = bytes_of(size);
+
+	return bytes >= HAWK_CHUNK_BYTES_MIN && bytes % HAWK_CHUNK_ALIGNMENT == 0 &&
+	       !(size & HAWK_CHUNK_MAPPED) && bytes <= run->end - at;
+}
+
+/* Two small chunks end a piece of memory: what is behind it is not the arena's. */
+static bool is_fence(struct hawk_near *near, uint64_t at)
+{
+	uint64_t first, second;
+
+	return hawk_word(near, at + HAWK_CHUNK_SIZE_OFFSET, &first) &&
+	       hawk_word(near, at + HAWK_CHUNK_HEADER_BYTES + HAWK_CHUNK_SIZE_OFFSET, &second) &&
+	       (first & -UINT64_C(16)) == HAWK_CHUNK_HEADER_BYTES &&
+	       (second & -UINT64_C(16)) <= HAWK_CHUNK_HEADER_BYTES && second & HAWK_CHUNK_IN_USE;
+}
+
+/* Does the chunk at `at` hang in a list of free ones? */
+static bool is_linked(struct hawk_near *near, uint64_t at)
+{
+	uint64_t next, back;
+
+	return hawk_word(near, at + HAWK_CHUNK_LINK_OFFSET, &next) &&
+	       hawk_word(near, next + HAWK_CHUNK_LINK_OFFSET + 8, &back) && back == at;
+}
+
+/* A chunk whose follower says that it is free, but not of what size: the follower's words were
+ * overwritten, by this chunk unless it hangs in a list. */
+static enum hawk_glibc_step tell_by_links(struct hawk_near *near, uint64_t at)
+{
+	return is_linked(near, at) ? HAWK_STEP_FREE : HAWK_STEP_USED;
+}
+
+enum hawk_glibc_step hawk_glibc_step(struct hawk_near *near, const struct hawk_glibc_run *run,
+				     uint64_t at, uint64_t *size, uint64_t *bytes)
+{
+	uint64_t next, before, word = *size;
+
+	*bytes = bytes_of(word);
+	if (at == run->top || at + *bytes == run->end)
+		return HAWK_STEP_TOP;
+	if (*bytes < HAWK_CHUNK_BYTES_MIN)
+		return is_fence(near, at) ? HAWK_STEP_FENCE : HAWK_STEP_BROKEN;
+	if (!is_plausible(run, at, word))
+		return HAWK_STEP_BROKEN;
+	if (!hawk_word(near, at + *bytes + HAWK_CHUNK_SIZE_OFFSET, &next))
+		return HAWK_STEP_MISSING;
+	*size = next;
+	if (next & HAWK_CHUNK_IN_USE) {
+		if (!(word & HAWK_CHUNK_ARENA) == !run->has_flag)
+			return HAWK_STEP_USED;
+		/* A full heap whose rest was too small to be a chunk of its own. */
+		return next == HAWK_CHUNK_IN_USE ? HAWK_STEP_FENCE : HAWK_STEP_BROKEN;
+	}
+	if (hawk_word(near, at + *bytes, &before) && before == *bytes)
+		return HAWK_STEP_FREE;
+	return tell_by_links(near, at);
+}
+
+/* Are there sound chunks in a row from `at` on, or to the run's end? */
+static bool is_sound(struct hawk_near *near, const struct hawk_glibc_run *run, uint64_t at,
+		     uint64_t size)
+{
+	unsigned count = 0;
+
+	while (count < SOUND_MIN) {
+		uint64_t bytes, word = size, before;
+
+		switch (hawk_glibc_step(near, run, at, &size, &bytes)) {
+		case HAWK_STEP_FREE:
+			if (!hawk_word(near, at + bytes, &before) || before != bytes)
+				return false;
+			break;
+		case HAWK_STEP_USED:
+			if (!(size & HAWK_CHUNK_IN_USE) || !is_plausible(run, at, word))
+				return false;
+			break;
+		case HAWK_STEP_TOP:
+			return at == run->top || count;
+		case HAWK_STEP_FENCE:
+			return count;
+		default:
+			return false;
+		}
+		at += bytes;
+		count++;
+	}
+	return true;
+}
+
+bool hawk_glibc_is_sound(struct hawk_near *near, const struct hawk_glibc_run *run, uint64_t at)
+{
+	uint64_t size;
+
+	return hawk_word(near, at + HAWK_CHUNK_SIZE_OFFSET, &size) && is_plausible(run, at, size) &&
+	       is_sound(near, run, at, size);
+}
+
+uint64_t hawk_glibc_resume(const struct hawk_glibc *glibc, struct hawk_near *near,
+			   const struct hawk_glibc_run *run, uint64_t at)
+{
+	while (run->end - at > HAWK_CHUNK_ALIGNMENT + HAWK_CHUNK_BYTES_MIN) {
+		const struct hawk_claim *claim;
+		uint64_t size;
+
+		at += HAWK_CHUNK_ALIGNMENT;
+		claim = hawk_claims_from(&glibc->claims, at);
+		if (claim && claim->start <= at) {
+			if (claim->end >= run->end)
+				break;
+			at = (claim->end - 1) & -(uint64_t)HAWK_CHUNK_ALIGNMENT;
+			continue;
+		}
+		if (at == run->top)
+			return at;
+		if (!hawk_word(near, at + HAWK_CHUNK_SIZE_OFFSET, &size))
+			break;
+		if (is_plausible(run, at, size) && is_sound(near, run, at, size))
+			return at;
+	}
+	return run->end;
+}
+
+bool hawk_glibc_ends_well(const struct hawk_glibc *glibc, struct hawk_near *near,
+			  const struct hawk_glibc_run *run, uint64_t at, uint64_t *end)
+{
+	const struct hawk_claim *claim = hawk_claims_from(&glibc->claims, at);
+	uint64_t limit = claim ? claim->start : run->end, size, count = 0;
+
+	if (!hawk_word(near, at + HAWK_CHUNK_SIZE_OFFSET, &size) ||
+	    (size & HAWK_CHUNK_FLAGS) != HAWK_CHUNK_IN_USE)
+		return false;
+	for (;; count++) {
+		uint64_t bytes;
+		enum hawk_glibc_step step = hawk_glibc_step(near, run, at, &size, &bytes);
+
+		*end = at;
+		if (step == HAWK_STEP_TOP) {
+			*end = at + bytes;
+			return at == run->top && bytes <= run->end - at;
+		}
+		if (step == HAWK_STEP_FENCE && count) {
+			*end = at + 2 * HAWK_CHUNK_HEADER_BYTES;
+			return true;
+		}
+		if ((step != HAWK_STEP_USED && step != HAWK_STEP_FREE) || at + bytes > limit)
+			return false;
+		at += bytes;
+	}
+}
+
+void hawk_glibc_begin(struct hawk_glibc_cursor *cursor, const struct hawk_glibc *glibc)
+{
+	*cursor = (struct hawk_glibc_cursor){.glibc = glibc, .near = {.target = glibc->target}};
+}
+
+/* Marks what looks used and is not. */
+static void tell_special(struct hawk_glibc_cursor *cursor, struct hawk_glibc_chunk *chunk)
+{
+	const struct hawk_glibc *glibc = cursor->glibc;
+
+	while (cursor->special < glibc->special_count &&
+	       glibc->specials[cursor->special].start < chunk->start)
+		cursor->special++;
+	if (cursor->special < glibc->special_count &&
+	    glibc->specials[cursor->special].start == chunk->start) {
+		chunk->state = glibc->specials[cursor->special].state;
+		chunk->owner = glibc->specials[cursor->special].owner;
+	}
+}
+
+/* A piece that is no chunk, up to where chunks are sound again. */
+static void skip(struct hawk_glibc_cursor *cursor, const struct hawk_glibc_run *run,
+		 enum hawk_glibc_state state, uint64_t from, struct hawk_glibc_chunk *ret)
+{
+	ret->state = state;
+	ret->word = cursor->size;
+	cursor->at = hawk_glibc_resume(cursor->glibc, &cursor->near, run, from);
+	if (!hawk_word(&cursor->near, cursor->at + HAWK_CHUNK_SIZE_OFFSET, &cursor->size))
+		cursor->at = run->end;
+}
+
+/* The fence posts, then what is behind them as a piece of its own. */
+static void pass_fence(struct hawk_glibc_cursor *cursor, const struct hawk_glibc_run *run,
+		       struct hawk_glibc_chunk *ret)
+{
+	uint64_t behind = ret->start + 2 * HAWK_CHUNK_HEADER_BYTES;
+
+	ret->state = HAWK_GLIBC_FENCE;
+	if (run->top > ret->start && behind < run->top) {
+		cursor->at = behind;
+		cursor->is_foreign = true;
+	} else {
+		cursor->at = run->end;
+	}
+}
+
+static void take_step(struct hawk_glibc_cursor *cursor, const struct hawk_glibc_run *run,
+		      struct hawk_glibc_chunk *ret)
+{
+	enum hawk_glibc_step step =
+		hawk_glibc_step(&cursor->near, run, cursor->at, &cursor->size, &ret->bytes);
+
+	switch (step) {
+	case HAWK_STEP_USED:
+		ret->state = HAWK_GLIBC_USED;
+		ret->usable = ret->bytes - HAWK_CHUNK_SIZE_OFFSET;
+		cursor->last = ret->start + HAWK_CHUNK_HEADER_BYTES;
+		tell_special(cursor, ret);
+		cursor->at += ret->bytes;
+		break;
+	case HAWK_STEP_FREE:
+		ret->state = HAWK_GLIBC_FREE;
+		cursor->at += ret->bytes;
+		break;
+	case HAWK_STEP_TOP:
+		ret->state = HAWK_GLIBC_TOP;
+		cursor->at = run->end;
+		break;
+	case HAWK_STEP_FENCE:
+		pass_fence(cursor, run, ret);
+		break;
+	case HAWK_STEP_MISSING:
+		ret->state = HAWK_GLIBC_MISSING;
+		cursor->at = run->end;
+		break;
+	case HAWK_STEP_BROKEN:
+		ret->neighbour = cursor->last;
+		skip(cursor, run, HAWK_GLIBC_DAMAGED, cursor->at, ret);
+	}
+}
+
+bool hawk_glibc_next(struct hawk_glibc_cursor *cursor, struct hawk_glibc_chunk *ret)
+{
+	const struct hawk_glibc *glibc = cursor->glibc;
+	const struct hawk_glibc_run *run;
+
+	while (cursor->run < glibc->run_count && cursor->at >= glibc->runs[cursor->run].end) {
+		cursor->run++;
+		cursor->at = 0;
+	}
+	if (cursor->run == glibc->run_count)
+		return false;
+	run = &glibc->runs[cursor->run];
+	if (!cursor->at) {
+		cursor->at = run->start;
+		cursor->last = 0;
+		cursor->is_foreign = false;
+	}
+	*ret = (struct hawk_glibc_chunk){.start = cursor->at};
+	if (run->usable) {
+		ret->state = HAWK_GLIBC_USED;
+		ret->usable = run->usable;
+		cursor->at = run->end;
+	} else if (cursor->is_foreign) {
+		cursor->is_foreign = false;
+		skip(cursor, run, HAWK_GLIBC_FOREIGN, cursor->at - HAWK_CHUNK_ALIGNMENT, ret);
+	} else if (cursor->at != run->start ||
+		   hawk_word(&cursor->near, cursor->at + HAWK_CHUNK_SIZE_OFFSET, &cursor->size)) {
+		take_step(cursor, run, ret);
+	} else {
+		ret->state = HAWK_GLIBC_MISSING;
+		cursor->at = run->end;
+	}
+	ret->bytes = cursor->at - ret->start;
+	return true;
+}

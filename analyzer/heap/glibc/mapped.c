@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Chunks with mappings of their own. They are looked for at page boundaries of memory that nobody
+ * has; how many there must be is counted in struct malloc_par.
+ */
+#include "glibc.h"
+
+enum { PAGE_BYTES = 4096, ALIGNMENT_MAX_LOG2 = 21 };
+
+/** Where members of struct malloc_par lie. */
+static const struct parameters_layout {
+	uint16_t mapped_count; /**< then its limit, its peak, and a flag, 4 bytes each */
+	uint16_t mapped_bytes; /**< then their peak */
+	uint16_t break_start;  /**< where the main arena's memory begins */
+	uint16_t tcache_count; /**< 0 = none */
+	uint16_t bytes;
+} parameter_layouts[] = {
+	{0x3c, 0x50, 0x60, 0x78, 0x88}, /* 2.35 to 2.42 */
+	{0x28, 0x38, 0x48, 0x60, 0x70}, /* 2.24 to 2.34 */
+	{0x44, 0x58, 0x68, 0x80, 0x90}, /* from 2.43 on */
+	{0x28, 0x38, 0x50, 0, 0x58},    /* 2.17 to 2.23 */
+};
+
+enum {
+	PARAMETERS_BYTES = 0x90,
+	PARAMETERS_NEAR = 0x4000, /* how far they lie from the main arena, at most */
+	DEFAULT_THRESHOLD = 0x20000,
+	DEFAULT_MAPPED_MAX = 65536,
+	SCORE_MIN = 7,
+};
+
+static uint64_t word_at(const uint8_t *bytes, unsigned offset)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes + offset, sizeof(word));
+	return word;
+}
+
+static uint32_t half_at(const uint8_t *bytes, unsigned offset)
+{
+	uint32_t half;
+
+	memcpy(&half, bytes + offset, sizeof(half));
+	return half;
+}
+
+/* How much the bytes look like a struct malloc_par; 0 = they are none. */
+static unsigned score(const uint8_t *bytes, const struct parameters_layout *layout,
+		      uint64_t heap_start)
+{
+	uint32_t count = half_at(bytes, layout->mapped_count);
+	uint64_t mapped = word_at(bytes, layout->mapped_bytes);
+	uint64_t tests = word_at(bytes, 0x18), start = word_at(bytes, layout->break_start);
+	uint64_t cached = layout->tcache_count ? word_at(bytes, layout->tcache_count) : 0;
+
+	if (count > half_at(bytes, layout->mapped_count + 8) ||
+	    half_at(bytes, layout->mapped_count + 12) > 1 ||
+	    mapped > word_at(bytes, layout->mapped_bytes + 8) || !count != !mapped ||
+	    cached > UINT16_MAX)
+		return 0;
+	return 2 * (half_at(bytes, layout->mapped_count + 4) == DEFAULT_MAPPED_MAX) +
+	       (word_at(bytes, 0) == DEFAULT_THRESHOLD) + (word_at(bytes, 8) == DEFAULT_THRESHOLD) +
+	       (word_at(bytes, 16) == DEFAULT_THRESHOLD) + (tests == 8 || tests == 2) +
+	       4 * (start && start <= heap_start && heap_start - start < HAWK_CHUNK_ALIGNMENT) +
+	       2 * (cached == 7 || cached == 16);
+}
+
+static void add_parameters(struct hawk_glibc_parameters *ret, const uint8_t *bytes,
+			   const struct parameters_layout *layout)
+{
+	ret->trim_threshold = word_at(bytes, 0);
+	ret->top_pad = word_at(bytes, 8);
+	ret->mmap_threshold = word_at(bytes, 16);
+	ret->arena_max = word_at(bytes, 32);
+	ret->mapped_count += half_at(bytes, layout->mapped_count);
+	ret->mapped_bytes += word_at(bytes, layout->mapped_bytes);
+	ret->tcache_count = layout->tcache_count ? word_at(bytes, layout->tcache_count) : 0;
+}
+
+/* Where the memory of a main arena begins; 0 = nowhere. */
+static uint64_t heap_start(const struct hawk_glibc *glibc, uint32_t arena)
+{
+	for (size_t i = 0; i < glibc->run_count; i++)
+		if (glibc->runs[i].arena == arena)
+			return glibc->runs[i].start;
+	return 0;
+}
+
+/* The parameters beside a main arena; false: they were not found. */
+static bool find_beside(struct hawk_glibc *glibc, struct hawk_near *near, uint32_t arena)
+{
+	uint64_t middle = glibc->arenas[arena].start, first = heap_start(glibc, arena);
+	const struct parameters_layout *best = NULL;
+	uint8_t bytes[PARAMETERS_BYTES], found[PARAMETERS_BYTES];
+	unsigned best_score = SCORE_MIN - 1;
+
+	for (uint64_t at = middle - PARAMETERS_NEAR; at < middle + PARAMETERS_NEAR; at += 8) {
+		if (hawk_near_read(near, at, bytes, sizeof(bytes)) != sizeof(bytes))
+			continue;
+		for (size_t i = 0; i < sizeof(parameter_layouts) / sizeof(*parameter_layouts);
+		     i++) {
+			unsigned points = score(bytes, &parameter_layouts[i], first);
+
+			if (points <= best_score)
+				continue;
+			best_score = points;
+			best = &parameter_layouts[i];
+			memcpy(found, bytes, sizeof(found));
+		}
+	}
+	if (best)
+		add_parameters(&glibc->parameters, found, best);
+	return best;
+}
+
+void hawk_glibc_find_parameters(struct hawk_glibc *glibc)
+{
+	struct hawk_near near = {.target = glibc->target};
+
+	glibc->parameters.known = glibc->library_count;
+	for (uint32_t i = 0; i < glibc->arena_count; i++)
+		if (glibc->arenas[i].is_main && !find_beside(glibc, &near, i))
+			glibc->parameters.known = false;
+}
+
+/* A chunk at `at` in a mapping that begins at `base`. */
+static bool is_mapped(const struct hawk_glibc *glibc, struct hawk_near *near, uint64_t at,
+		      uint64_t base, uint64_t limit, struct hawk_glibc_run *ret)
+{
+	bool has_gap = glibc->arenas[0].layout->mapped_gap;
+	uint64_t tail = has_gap ? HAWK_CHUNK_HEADER_BYTES : 0, gap, size;
+
+	if (!hawk_word(near, at, &gap) || !hawk_word(near, at + HAWK_CHUNK_SIZE_OFFSET, &size) ||
+	    (size & HAWK_CHUNK_FLAGS) != HAWK_CHUNK_MAPPED)
+		return false;
+	if (has_gap)
+		gap &= ~UINT64_C(1); /* huge pages */
+	size &= ~(uint64_t)HAWK_CHUNK_FLAGS;
+	if (at - gap != base || size < HAWK_CHUNK_BYTES_MIN || at >= limit || size > limit - at ||
+	    tail > limit - at - size || (gap + size + tail) % PAGE_BYTES)
+		return false;
+	*ret = (struct hawk_glibc_run){
+		.base = base,
+		.start = at,
+		.end = at + size + tail,
+		.usable = size - (has_gap ? HAWK_CHUNK_SIZE_OFFSET : HAWK_CHUNK_HEADER_BYTES),
+		.arena = UINT32_MAX};
+	return true;
+}
+
+/* memalign() leaves the header at the mapping's start as it was, and after realloc() not even its
+ * size is right: the chunk lies at the next multiple of the alignment. */
+static bool find_aligned(const struct hawk_glibc *glibc, struct hawk_near *near, uint64_t base,
+			 uint64_t limit, struct hawk_glibc_run *ret)
+{
+	for (unsigned log2 = 5; log2 <= ALIGNMENT_MAX_LOG2; log2++) {
+		uint64_t alignment = UINT64_C(1) << log2;
+		uint64_t at = ((base + HAWK_CHUNK_HEADER_BYTES + alignment - 1) & -alignment) -
+			      HAWK_CHUNK_HEADER_BYTES;
+
+		if (at != base && !glibc->arenas[0].layout->mapped_gap &&
+		    at - base < HAWK_CHUNK_BYTES_MIN)
+			at += alignment;
+		if (at != base && at < limit && is_mapped(glibc, near, at, base, limit, ret))
+			return true;
+	}
+	return false;
+}
+
+/* A chunk whose mapping begins at `base`. */
+static bool find_chunk(const struct hawk_glibc *glibc, struct hawk_near *near, uint64_t base,
+		       uint64_t limit, struct hawk_glibc_run *ret)
+{
+	struct hawk_glibc_run plain, aligned;
+	bool is_plain = is_mapped(glibc, near, base, base, limit, &plain), is_aligned;
+	uint64_t size;
+
+	if (!glibc->arenas[0].layout->mapped_gap &&
+	    (!hawk_word(near, base + HAWK_CHUNK_SIZE_OFFSET, &size) ||
+	     (size & HAWK_CHUNK_FLAGS) != HAWK_CHUNK_MAPPED))
+		return false;
+	is_aligned = find_aligned(glibc, near, base, limit, &aligned);
+	*ret = is_aligned && (!is_plain || aligned.end <= plain.end) ? aligned : plain;
+	return is_plain || is_aligned;
+}
+
+/* Does a mapping, or another chunk, end where this one begins, or begin where it ends? A forged
+ * one lies in the middle of somebody's memory. */
+static bool is_bounded(const struct hawk_glibc *glibc, const struct hawk_glibc_run *run)
+{
+	const struct hawk_mapping *mapping = hawk_target_mapping_at(glibc->target, run->base);
+	const struct hawk_glibc_run *next = run + 1, *end = glibc->runs + glibc->run_count;
+
+	return !mapping || mapping->start == run->base || mapping->end == run->end ||
+	       (run > glibc->runs && run[-1].usable && run[-1].end == run->base) ||
+	       (next < end && next->usable && next->base == run->end);
+}
+
+/* Leaves out chunks that are bounded by nothing, where there are more than were counted. */
+static void drop_forged(struct hawk_glibc *glibc)
+{
+	size_t used = 0;
+	uint64_t more = glibc->mapped_count - glibc->parameters.mapped_count;
+
+	for (size_t i = 0; i < glibc->run_count; i++) {
+		struct hawk_glibc_run *run = &glibc->runs[i];
+
+		if (run->usable && more && !is_bounded(glibc, run)) {
+			more--;
+			glibc->mapped_count--;
+			glibc->mapped_bytes -= run->end - run->base;
+			run->usable = 0; /* its neighbours are not bounded by it */
+			run->end = run->base;
+		}
+	}
+	for (size_t i = 0; i < glibc->run_count; i++)
+		if (glibc->runs[i].end > glibc->runs[i].base)
+			glibc->runs[used++] = glibc->runs[i];
+	glibc->run_count = used;
+}
+
+struct hawk_error *hawk_glibc_find_mapped(struct hawk_glibc *glibc)
+{
+	struct hawk_near near = {.target = glibc->target};
+	struct hawk_claims taken = {0};
+	struct hawk_unclaimed pages;
+	struct hawk_error *err;
+
+	if (glibc->parameters.known && !glibc->parameters.mapped_count)
+		return NULL;
+	err = hawk_glibc_claims(glibc, &taken);
+	hawk_unclaimed_begin(&pages, glibc->target, &taken);
+	while (!err && glibc->arena_count && hawk_unclaimed_page(&pages)) {
+		struct hawk_glibc_run run;
+
+		if (!find_chunk(glibc, &near, pages.at, pages.limit, &run)) {
+			pages.at++;
+			continue;
+		}
+		err = hawk_glibc_add_run(glibc, &run);
+		glibc->mapped_count++;
+		glibc->mapped_bytes += run.end - run.base;
+		pages.at = run.end;
+	}
+	hawk_claims_deinit(&taken);
+	hawk_glibc_sort_runs(glibc);
+	if (!err && glibc->parameters.known && glibc->mapped_count > glibc->parameters.mapped_count)
+		drop_forged(glibc);
+	return err;
+}

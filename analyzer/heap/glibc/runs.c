@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Where chunks lie: the heaps of arenas, and the main arena's memory from brk() or, where that
+ * failed, from mmap().
+ */
+#include "glibc.h"
+
+enum { HEAPS_MAX = 1 << 20, GAP_MAX = 1 << 20 /* foreign sbrk() between two pieces */ };
+
+/* Which heaps are aligned to: as built, with huge pages of 2 MiB and of 1 GiB. */
+static const uint64_t heap_alignments[] = {UINT64_C(64) << 20, UINT64_C(8) << 20,
+					   UINT64_C(4) << 30};
+
+/* struct heap_info */
+struct heap_info {
+	uint64_t arena, before, bytes;
+};
+
+static uint64_t align(uint64_t address)
+{
+	return (address + HAWK_CHUNK_ALIGNMENT - 1) & -(uint64_t)HAWK_CHUNK_ALIGNMENT;
+}
+
+struct hawk_error *hawk_glibc_add_run(struct hawk_glibc *glibc, const struct hawk_glibc_run *run)
+{
+	if (!hawk_array_reserve(&glibc->runs, glibc->run_count, &glibc->run_capacity,
+				sizeof(*glibc->runs)))
+		return &hawk_enomem;
+	glibc->runs[glibc->run_count++] = *run;
+	return NULL;
+}
+
+static int by_base(const void *left, const void *right)
+{
+	const struct hawk_glibc_run *a = left, *b = right;
+
+	return a->base < b->base ? -1 : a->base > b->base;
+}
+
+void hawk_glibc_sort_runs(struct hawk_glibc *glibc)
+{
+	size_t used = 0;
+
+	if (glibc->run_count)
+		qsort(glibc->runs, glibc->run_count, sizeof(*glibc->runs), by_base);
+	for (size_t i = 0; i < glibc->run_count; i++)
+		if (!used || glibc->runs[i].base >= glibc->runs[used - 1].end)
+			glibc->runs[used++] = glibc->runs[i];
+	glibc->run_count = used;
+}
+
+const struct hawk_glibc_run *hawk_glibc_run_at(const struct hawk_glibc *glibc, uint64_t address)
+{
+	size_t i = hawk_array_first_above(glibc->runs, glibc->run_count, sizeof(*glibc->runs),
+					  offsetof(struct hawk_glibc_run, end), address);
+
+	return i < glibc->run_count && glibc->runs[i].start <= address ? &glibc->runs[i] : NULL;
+}
+
+static bool read_heap(struct hawk_near *near, uint64_t heap, const struct hawk_glibc_arena *arena,
+		      struct heap_info *ret)
+{
+	return hawk_near_read(near, heap, ret, sizeof(*ret)) == sizeof(*ret) &&
+	       ret->arena == arena->start;
+}
+
+/* The heap of the arena that holds `address`, or 0. */
+static uint64_t heap_of(struct hawk_near *near, const struct hawk_glibc_arena *arena,
+			uint64_t address)
+{
+	struct heap_info heap;
+
+	for (size_t i = 0; i < sizeof(heap_alignments) / sizeof(heap_alignments[0]); i++) {
+		uint64_t start = address & -heap_alignments[i];
+
+		if (read_heap(near, start, arena, &heap) && address - start < heap.bytes)
+			return start;
+	}
+	return 0;
+}
+
+/* Adds the heaps of an arena, the last one first: its chunks end with the top, those of earlier
+ * ones with fence posts. */
+static struct hawk_error *add_heaps(struct hawk_glibc *glibc, struct hawk_near *near,
+				    uint32_t number)
+{
+	struct hawk_glibc_arena *arena = &glibc->arenas[number];
+	uint64_t first = heap_of(near, arena, arena->start), at, sum = 0;
+	uint64_t info_bytes = arena->start - first;
+	struct hawk_error *err = NULL;
+
+	at = first ? heap_of(near, arena, arena->top) : 0;
+	for (unsigned i = 0; at && i < HEAPS_MAX && !err; i++) {
+		struct heap_info heap;
+		struct hawk_glibc_run run = {
+			.base = at,
+			.start = align(at == first ? arena->end : at + info_bytes),
+			.top = i ? 0 : arena->top,
+			.arena = number,
+			.has_flag = true,
+		};
+
+		if (!read_heap(near, at, arena, &heap) || heap.bytes < run.start - at ||
+		    heap.bytes > heap_alignments[2])
+			break;
+		run.end = at + heap.bytes;
+		sum += heap.bytes;
+		err = hawk_glibc_add_run(glibc, &run);
+		at = at == first ? 0 : heap.before;
+	}
+	arena->found_bytes = sum;
+	return err;
+}
+
+/* Adds pieces that lie behind each other, as brk() gives them, from `*at` on; moves that on. */
+static struct hawk_error *add_pieces(struct hawk_glibc *glibc, struct hawk_near *near,
+				     const struct hawk_glibc_run *run, uint64_t *at, uint64_t *sum)
+{
+	struct hawk_error *err = NULL;
+	uint64_t end;
+
+	while (!err && hawk_glibc_ends_well(glibc, near, run, *at, &end)) {
+		struct hawk_glibc_run piece = *run;
+
+		piece.base = piece.start = *at;
+		piece.end = end;
+		if (run->top < *at || run->top >= end)
+			piece.top = 0;
+		*sum += end - *at;
+		err = hawk_glibc_add_run(glibc, &piece);
+		*at = end;
+		if (end >= run->end || piece.top)
+			break;
+		*at = hawk_glibc_resume(glibc, near, run, end - HAWK_CHUNK_ALIGNMENT);
+		if (*at - end > GAP_MAX || !hawk_glibc_ends_well(glibc, near, run, *at, &end))
+			*at = end;
+		else
+			*sum += *at - glibc->runs[glibc->run_count - 1].end;
+	}
+	return err;
+}
+
+struct hawk_error *hawk_glibc_claims(const struct hawk_glibc *glibc, struct hawk_claims *ret)
+{
+	struct hawk_error *err = NULL;
+
+	for (size_t i = 0; i < glibc->run_count && !err; i++)
+		err = hawk_claims_add(ret, glibc->runs[i].base, glibc->runs[i].end);
+	for (size_t i = 0; i < glibc->claims.count && !err; i++)
+		err = hawk_claims_add(ret, glibc->claims.items[i].start,
+				      glibc->claims.items[i].end);
+	hawk_claims_sort(ret);
+	return err;
+}
+
+/* A main arena whose memory is in pieces: looks at pages that nobody has. What was walked in vain
+ * is walked once more at the most. */
+static struct hawk_error *search_pieces(struct hawk_glibc *glibc, struct hawk_near *near,
+					struct hawk_glibc_run run, uint64_t *sum)
+{
+	struct hawk_claims taken = {0};
+	struct hawk_unclaimed pages;
+	struct hawk_error *err = hawk_glibc_claims(glibc, &taken);
+	uint64_t vain = 0;
+
+	hawk_unclaimed_begin(&pages, glibc->target, &taken);
+	while (!err && hawk_unclaimed_page(&pages)) {
+		uint64_t start = pages.at, end = start;
+
+		run.end = pages.limit;
+		if (start < vain) {
+			pages.at = start + 1;
+			continue;
+		}
+		if (!hawk_glibc_ends_well(glibc, near, &run, start, &end)) {
+			vain = end;
+			pages.at = start + 1;
+			continue;
+		}
+		err = add_pieces(glibc, near, &run, &pages.at, sum);
+	}
+	hawk_claims_deinit(&taken);
+	return err;
+}
+
+/* Adds the memory of a main arena. Where it is in one piece, `system_bytes` end with the top. */
+static struct hawk_error *add_main(struct hawk_glibc *glibc, struct hawk_near *near,
+				   uint32_t number)
+{
+	struct hawk_glibc_arena *arena = &glibc->arenas[number];
+	const struct hawk_mapping *mapping;
+	struct hawk_glibc_run run = {.arena = number, .top = arena->top};
+	struct hawk_error *err;
+	uint64_t size, sum = 0;
+
+	arena->found_bytes = arena->system_bytes;
+	if (!arena->system_bytes || (arena->top > arena->start && arena->top < arena->end))
+		return NULL; /* nothing was ever allocated from it */
+	mapping = hawk_target_mapping_at(glibc->target, arena->top);
+	run.end = mapping ? mapping->end : arena->top;
+	if (hawk_word(near, arena->top + HAWK_CHUNK_SIZE_OFFSET, &size) &&
+	    (size & ~(uint64_t)HAWK_CHUNK_FLAGS) <= run.end - arena->top)
+		run.end = arena->top + (size & ~(uint64_t)HAWK_CHUNK_FLAGS);
+	run.start = run.base = align(run.end - arena->system_bytes);
+	if (arena->is_contiguous && arena->system_bytes < run.end &&
+	    hawk_target_mapping_at(glibc->target, run.start)) {
+		arena->found_bytes = arena->system_bytes;
+		return hawk_glibc_add_run(glibc, &run);
+	}
+	err = search_pieces(glibc, near, run, &sum);
+	arena->found_bytes = sum;
+	return err;
+}
+
+/* The main arena's memory where that arena is not in the core: the program break begins the first
+ * anonymous mapping behind the executable. */
+static struct hawk_error *guess_main(struct hawk_glibc *glibc, struct hawk_near *near)
+{
+	size_t count, module_count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(glibc->target, &count);
+	const struct hawk_module *modules = hawk_target_modules(glibc->target, &module_count);
+	uint64_t program_end = 0;
+
+	for (size_t i = 0; i < module_count; i++)
+		if (modules[i].main)
+			program_end = modules[i].end;
+	for (size_t i = hawk_target_mapping_index(glibc->target, program_end); i < count; i++) {
+		struct hawk_glibc_run run = {.base = mappings[i].start,
+					     .start = align(mappings[i].start),
+					     .end = mappings[i].end,
+					     .arena = UINT32_MAX};
+
+		if (!hawk_is_anonymous(glibc->target, &mappings[i]))
+			continue;
+		return hawk_glibc_is_sound(near, &run, run.start) ? hawk_glibc_add_run(glibc, &run)
+								  : NULL;
+	}
+	return NULL;
+}
+
+struct hawk_error *hawk_glibc_find_runs(struct hawk_glibc *glibc)
+{
+	struct hawk_near near = {.target = glibc->target};
+	struct hawk_error *err = NULL;
+
+	for (uint32_t i = 0; i < glibc->arena_count && !err; i++)
+		if (!glibc->arenas[i].is_main)
+			err = add_heaps(glibc, &near, i);
+	hawk_glibc_sort_runs(glibc);
+	for (uint32_t i = 0; i < glibc->arena_count && !err; i++)
+		if (glibc->arenas[i].is_main)
+			err = add_main(glibc, &near, i);
+	if (!err && glibc->main_missing)
+		err = guess_main(glibc, &near);
+	hawk_glibc_sort_runs(glibc);
+	return err;
+}

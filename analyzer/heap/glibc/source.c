@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * glibc's malloc as a walker among others.
+ */
+#include "glibc.h"
+#include "native.h"
+
+static struct hawk_error *find(const struct hawk_target *target, const struct hawk_claims *claims,
+			       void *state, bool *is_there)
+{
+	return hawk_glibc_find(target, claims, state, is_there);
+}
+
+static struct hawk_error *add(struct hawk_heap_spans *ret, uint64_t start, uint64_t end,
+			      uint8_t kind, uint32_t owner)
+{
+	return hawk_heap_spans_add(
+		ret, (struct hawk_heap_span){
+			     .start = start, .end = end, .kind = kind, .owner = (uint16_t)owner});
+}
+
+static struct hawk_error *spans(const void *state, struct hawk_heap_spans *ret)
+{
+	const struct hawk_glibc *glibc = state;
+	struct hawk_error *err = NULL;
+
+	for (uint32_t i = 0; i < glibc->arena_count && !err; i++)
+		if (glibc->arenas[i].is_main)
+			err = add(ret, glibc->arenas[i].start, glibc->arenas[i].end,
+				  HAWK_SPAN_METADATA, i);
+	for (size_t i = 0; i < glibc->run_count && !err; i++) {
+		const struct hawk_glibc_run *run = &glibc->runs[i];
+
+		err = add(ret, run->base, run->start, HAWK_SPAN_METADATA, run->arena);
+		if (!err)
+			err = add(ret, run->start, run->top ? run->top : run->end, HAWK_SPAN_HEAP,
+				  run->arena);
+		if (!err && run->top)
+			err = add(ret, run->top, run->end, HAWK_SPAN_UNTOUCHED, run->arena);
+	}
+	return err;
+}
+
+static void *begin(const void *state)
+{
+	struct hawk_glibc_cursor *cursor = malloc(sizeof(*cursor));
+
+	if (cursor)
+		hawk_glibc_begin(cursor, state);
+	return cursor;
+}
+
+static const uint8_t piece_states[] = {
+	[HAWK_GLIBC_USED] = HAWK_PIECE_LIVE,         [HAWK_GLIBC_FREE] = HAWK_PIECE_FREE,
+	[HAWK_GLIBC_FAST] = HAWK_PIECE_FAST,         [HAWK_GLIBC_CACHED] = HAWK_PIECE_CACHED,
+	[HAWK_GLIBC_INTERNAL] = HAWK_PIECE_INTERNAL, [HAWK_GLIBC_TOP] = HAWK_PIECE_UNTOUCHED,
+	[HAWK_GLIBC_FENCE] = HAWK_PIECE_OVERHEAD,    [HAWK_GLIBC_FOREIGN] = HAWK_PIECE_FOREIGN,
+	[HAWK_GLIBC_DAMAGED] = HAWK_PIECE_DAMAGED,   [HAWK_GLIBC_MISSING] = HAWK_PIECE_MISSING,
+};
+
+static bool next(void *cursor, bool all, struct hawk_piece *ret)
+{
+	struct hawk_glibc_chunk chunk;
+
+	(void)all;
+	if (!hawk_glibc_next(cursor, &chunk))
+		return false;
+	*ret = (struct hawk_piece){.start = chunk.start,
+				   .bytes = chunk.bytes,
+				   .state = piece_states[chunk.state],
+				   .found = chunk.word,
+				   .neighbour = chunk.neighbour};
+	if (ret->state == HAWK_PIECE_LIVE || ret->state == HAWK_PIECE_INTERNAL) {
+		ret->start += HAWK_CHUNK_HEADER_BYTES;
+		ret->bytes = chunk.usable;
+		ret->overhead = chunk.bytes - chunk.usable;
+	}
+	return true;
+}
+
+static void describe(const void *state, struct hawk_allocator *ret)
+{
+	static const char *const versions[HAWK_GLIBC_LAYOUTS] = {"2.27 to 2.42", "2.17 to 2.26",
+								 "2.43 or younger"};
+	const struct hawk_glibc *glibc = state;
+	const struct hawk_glibc_parameters *parameters = &glibc->parameters;
+
+	ret->arenas = glibc->arena_count;
+	ret->incomplete = glibc->main_missing || !parameters->known;
+	if (glibc->arena_count)
+		ret->version = versions[glibc->arenas[0].layout - hawk_glibc_layouts];
+	for (size_t i = 0; i < glibc->arena_count; i++)
+		ret->differing += glibc->arenas[i].found_bytes != glibc->arenas[i].system_bytes;
+	/* From 2.43 on frees of aligned chunks leave some bytes in the count. */
+	ret->differing += parameters->known && (parameters->mapped_count != glibc->mapped_count ||
+						(parameters->mapped_bytes != glibc->mapped_bytes &&
+						 !glibc->arenas[0].layout->mapped_gap));
+}
+
+/* The words in front of each chunk, and the links of free ones, which may be mangled. */
+static struct hawk_error *keep(const void *state, hawk_keep_function *take, void *context)
+{
+	struct hawk_glibc_cursor cursor;
+	struct hawk_glibc_chunk chunk;
+	struct hawk_error *err = NULL;
+
+	hawk_glibc_begin(&cursor, state);
+	while (!err && hawk_glibc_next(&cursor, &chunk)) {
+		bool live = chunk.state == HAWK_GLIBC_USED;
+		bool cache = chunk.state == HAWK_GLIBC_INTERNAL;
+
+		err = take(context, chunk.start,
+			   cache ? chunk.start + chunk.bytes
+				 : chunk.start + (live ? 1 : 2) * HAWK_CHUNK_HEADER_BYTES);
+	}
+	return err;
+}
+
+static void forget(void *state)
+{
+	hawk_glibc_deinit(state);
+}
+
+const struct hawk_walker hawk_walker_glibc = {
+	.name = "glibc",
+	.blocks_apart = true,
+	.state_bytes = sizeof(struct hawk_glibc),
+	.find = find,
+	.spans = spans,
+	.begin = begin,
+	.next = next,
+	.describe = describe,
+	.keep = keep,
+	.forget = forget,
+};

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Chunks that look used and are free: in fast bins, by arena, and in threads' caches, which
+ * thread-local storage leads to. From 2.32 on links are mangled with their own address; which way
+ * it is shows by what they lead to.
+ *
+ *     cache:  | counts of bins | first blocks of bins |       block: | next | key |
+ */
+#include "glibc.h"
+
+enum {
+	EXACT_BINS = 64, /* of one size each; later ones are of ranges */
+	BINS_MAX = 76,
+	CACHED_MAX = UINT16_MAX, /* of one bin of a thread */
+	TLS_BYTES = 1 << 20,     /* below thread pointers */
+	MANGLE_SHIFT = 12,
+};
+
+/** Forms of a thread's cache, told by the bytes of its chunk. */
+static const struct form {
+	uint16_t least, most;
+	uint8_t bins, count_bytes;
+	bool counts_slots; /**< counts are of what is still free */
+} forms[] = {
+	{0x290, 0x2a0, 64, 2, false}, /* 2.30 to 2.41 */
+	{0x300, 0x320, 76, 2, true},  /* from 2.42 on */
+	{0x250, 0x260, 64, 1, false}, /* 2.26 to 2.29 */
+};
+
+static const struct form *form_of(uint64_t bytes)
+{
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+		if (bytes >= forms[i].least && bytes <= forms[i].most)
+			return &forms[i];
+	return NULL;
+}
+
+/* Bytes of a chunk in a run; 0 = there is none. */
+static uint64_t chunk_bytes(const struct hawk_glibc *glibc, struct hawk_near *near, uint64_t chunk)
+{
+	const struct hawk_glibc_run *run = hawk_glibc_run_at(glibc, chunk);
+	uint64_t size;
+
+	if (chunk % HAWK_CHUNK_ALIGNMENT || !run || run->usable ||
+	    !hawk_word(near, chunk + HAWK_CHUNK_SIZE_OFFSET, &size))
+		return 0;
+	return size & ~(uint64_t)HAWK_CHUNK_FLAGS;
+}
+
+/** A list of free chunks. */
+struct list {
+	struct hawk_glibc *glibc;
+	struct hawk_near *near;
+	uint64_t bytes;    /**< of each chunk; 0 = any */
+	uint32_t to_chunk; /**< links lead so far behind a chunk */
+	uint32_t owner;
+	uint8_t state; /**< what its chunks are */
+};
+
+static bool fits(const struct list *list, uint64_t link)
+{
+	uint64_t bytes;
+
+	if (link < list->to_chunk)
+		return false;
+	bytes = chunk_bytes(list->glibc, list->near, link - list->to_chunk);
+	return bytes >= HAWK_CHUNK_BYTES_MIN && (!list->bytes || bytes == list->bytes);
+}
+
+/* Follows the link, mangled or plain; false: it leads nowhere. 0 is the list's end. */
+static bool follow(const struct list *list, uint64_t *link)
+{
+	uint64_t field = *link - list->to_chunk + HAWK_CHUNK_LINK_OFFSET, word;
+
+	if (!hawk_word(list->near, field, &word))
+		return false;
+	*link = word ^ field >> MANGLE_SHIFT;
+	if (!*link || fits(list, *link))
+		return true;
+	*link = word;
+	return !word || fits(list, word);
+}
+
+static struct hawk_error *add_special(struct hawk_glibc *glibc, uint64_t chunk, uint8_t state,
+				      uint32_t owner)
+{
+	if (!hawk_array_reserve(&glibc->specials, glibc->special_count, &glibc->special_capacity,
+				sizeof(*glibc->specials)))
+		return &hawk_enomem;
+	glibc->specials[glibc->special_count++] = (struct hawk_glibc_special){chunk, owner, state};
+	return NULL;
+}
+
+/* Up to the end or the first link that cannot be. A ring is noticed when it has been gone round
+ * twice at most: the mark moves at powers of two (Brent). */
+static struct hawk_error *add_list(const struct list *list, uint64_t link, uint64_t most)
+{
+	struct hawk_error *err = NULL;
+	uint64_t mark = 0;
+
+	if (link && !fits(list, link))
+		return NULL;
+	for (uint64_t count = 0; !err && link && link != mark && count < most; count++) {
+		err = add_special(list->glibc, link - list->to_chunk, list->state, list->owner);
+		if (!(count & (count + 1)))
+			mark = link;
+		if (!follow(list, &link))
+			break;
+	}
+	return err;
+}
+
+static struct hawk_error *add_fast_bins(struct hawk_glibc *glibc, struct hawk_near *near,
+					const struct hawk_glibc_arena *arena)
+{
+	struct list list = {.glibc = glibc, .near = near, .state = HAWK_GLIBC_FAST};
+	struct hawk_error *err = NULL;
+
+	for (unsigned i = 0; i < arena->layout->fast_bin_count && !err; i++) {
+		uint64_t first;
+
+		list.bytes = HAWK_CHUNK_BYTES_MIN + (uint64_t)i * HAWK_CHUNK_ALIGNMENT;
+		if (hawk_word(near, arena->start + arena->layout->fast_bins + 8 * i, &first))
+			err = add_list(&list, first, UINT32_MAX);
+	}
+	return err;
+}
+
+struct cache {
+	uint64_t block;
+	const struct form *form;
+	uint64_t links[BINS_MAX];
+	unsigned used; /**< bins that are not empty */
+};
+
+static struct list list_of(struct hawk_glibc *glibc, struct hawk_near *near, unsigned bin,
+			   uint32_t thread)
+{
+	return (struct list){
+		.glibc = glibc,
+		.near = near,
+		.to_chunk = HAWK_CHUNK_HEADER_BYTES,
+		.bytes = bin < EXACT_BINS
+				 ? HAWK_CHUNK_BYTES_MIN + (uint64_t)bin * HAWK_CHUNK_ALIGNMENT
+				 : 0,
+		.state = HAWK_GLIBC_CACHED,
+		.owner = thread,
+	};
+}
+
+/* Reads what may be a thread's cache; false: it is none. */
+static bool read_cache(struct hawk_glibc *glibc, struct hawk_near *near, uint64_t block,
+		       struct cache *ret)
+{
+	const struct form *form =
+		form_of(block < HAWK_CHUNK_HEADER_BYTES
+				? 0
+				: chunk_bytes(glibc, near, block - HAWK_CHUNK_HEADER_BYTES));
+	uint8_t counts[2 * BINS_MAX];
+	unsigned wrong = 0;
+	size_t bytes;
+
+	*ret = (struct cache){.block = block, .form = form};
+	if (!form)
+		return false;
+	bytes = (size_t)form->bins * form->count_bytes;
+	if (hawk_near_read(near, block, counts, bytes) != bytes ||
+	    hawk_near_read(near, block + bytes, ret->links, 8 * (size_t)form->bins) !=
+		    8 * (size_t)form->bins)
+		return false;
+	for (unsigned i = 0; i < form->bins; i++) {
+		struct list list = list_of(glibc, near, i, 0);
+		uint8_t *count = &counts[i * form->count_bytes];
+		bool counted = count[0] || (form->count_bytes == 2 && count[1]);
+
+		if (ret->links[i] && !fits(&list, ret->links[i]))
+			return false;
+		ret->used += ret->links[i] != 0;
+		wrong += !form->counts_slots && counted != (ret->links[i] != 0);
+	}
+	return wrong <= 1; /* a thread may be at it */
+}
+
+static struct hawk_error *add_cache(struct hawk_glibc *glibc, struct hawk_near *near,
+				    const struct cache *cache, uint32_t thread)
+{
+	struct hawk_error *err = add_special(glibc, cache->block - HAWK_CHUNK_HEADER_BYTES,
+					     HAWK_GLIBC_INTERNAL, thread);
+
+	for (unsigned i = 0; i < cache->form->bins && !err; i++) {
+		struct list list = list_of(glibc, near, i, thread);
+
+		err = add_list(&list, cache->links[i], CACHED_MAX);
+	}
+	return err;
+}
+
+/* Finds how far below the thread pointer the cache's address lies; 0 = nowhere. It is as far in all
+ * threads of a C library. */
+static uint64_t cache_offset(struct hawk_glibc *glibc, struct hawk_near *near, uint64_t pointer)
+{
+	const struct hawk_mapping *mapping = hawk_target_mapping_at(glibc->target, pointer);
+	uint64_t most = mapping ? pointer - mapping->start : 0, value;
+	struct cache cache;
+
+	if (most > TLS_BYTES)
+		most = TLS_BYTES;
+	for (uint64_t below = 8; below <= most; below += 8) {
+		if (!hawk_word(near, pointer - below, &value))
+			break;
+		if (value && value % HAWK_CHUNK_ALIGNMENT == 0 &&
+		    read_cache(glibc, near, value, &cache) && cache.used)
+			return below;
+	}
+	return 0;
+}
+
+/* The cache of each thread. `*complete` false: some thread's storage is not in the core. */
+static struct hawk_error *add_threads(struct hawk_glibc *glibc, struct hawk_near *near,
+				      bool *complete)
+{
+	size_t count;
+	const struct hawk_thread *threads = hawk_target_threads(glibc->target, &count);
+	struct hawk_error *err = NULL;
+	uint64_t offset = 0;
+
+	*complete = count && !hawk_target_is_incomplete(glibc->target);
+	for (size_t i = 0; i < count && !offset; i++)
+		offset = cache_offset(glibc, near, hawk_thread_pointer(&threads[i]));
+	for (size_t i = 0; i < count && !err; i++) {
+		uint64_t block;
+		struct cache cache;
+
+		if (!hawk_word(near, hawk_thread_pointer(&threads[i]) - offset, &block))
+			*complete = false;
+		else if (offset && read_cache(glibc, near, block, &cache))
+			err = add_cache(glibc, near, &cache, (uint32_t)i);
+	}
+	return err;
+}
+
+static int by_start(const void *left, const void *right)
+{
+	const struct hawk_glibc_special *a = left, *b = right;
+
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static void sort(struct hawk_glibc *glibc)
+{
+	if (glibc->special_count)
+		qsort(glibc->specials, glibc->special_count, sizeof(*glibc->specials), by_start);
+}
+
+/* Caches of threads that the core lacks: looks at every chunk of such a size. */
+static struct hawk_error *add_by_shape(struct hawk_glibc *glibc, struct hawk_near *near)
+{
+	struct hawk_glibc_cursor cursor;
+	struct hawk_glibc_chunk chunk;
+	struct hawk_error *err = NULL;
+	struct cache cache;
+
+	sort(glibc);
+	hawk_glibc_begin(&cursor, glibc);
+	while (!err && hawk_glibc_next(&cursor, &chunk))
+		if (chunk.state == HAWK_GLIBC_USED && form_of(chunk.bytes) &&
+		    read_cache(glibc, near, chunk.start + HAWK_CHUNK_HEADER_BYTES, &cache) &&
+		    cache.used) {
+			err = add_cache(glibc, near, &cache, UINT32_MAX);
+			cursor.special = glibc->special_count; /* those behind are not sorted */
+		}
+	return err;
+}
+
+struct hawk_error *hawk_glibc_find_specials(struct hawk_glibc *glibc)
+{
+	struct hawk_near near = {.target = glibc->target};
+	struct hawk_error *err = NULL;
+	bool complete = false;
+
+	for (size_t i = 0; i < glibc->arena_count && !err; i++)
+		err = add_fast_bins(glibc, &near, &glibc->arenas[i]);
+	if (!err)
+		err = add_threads(glibc, &near, &complete);
+	if (!err && !complete)
+		err = add_by_shape(glibc, &near);
+	sort(glibc);
+	return err;
+}

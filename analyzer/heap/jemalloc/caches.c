@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Caches of threads: free objects that look live. A cache is an array of bins in thread-local
+ * storage, or in a block where a program made it; each bin has a part of one stack of pointers.
+ *
+ *     bin, 5.3:  | top of stack | requests | low water, full, empty: low 16 bits of addresses |
+ *     bin, 5.2:  | low water 32, count 32 | requests | end of stack |
+ */
+#include "jemalloc.h"
+
+enum {
+	BIN_WORDS = 3,
+	BIN_BYTES = 8 * BIN_WORDS,
+	BINS_MIN = 20,
+	BINS_MAX = 128,
+	BINS_LARGE_MIN = 2,
+	LARGE_AWAY = 64, /* words between small and large bins, at most (5.2) */
+	TLS_BYTES = 0x2400,
+	MADE_MIN = 16 << 10, /* blocks that a program's own caches lie in */
+	MADE_MAX = 64 << 10,
+	MADE_READ = 32 << 10,
+};
+
+/** Where a bin's free objects are. */
+struct bin {
+	uint64_t first; /**< of its pointers */
+	uint64_t count;
+	uint64_t order; /**< where its part of the stack is; ascends from bin to bin */
+};
+
+static bool read_old(const uint64_t *words, struct bin *ret)
+{
+	int32_t low_water = (int32_t)words[0];
+	uint64_t count = words[0] >> 32;
+
+	*ret = (struct bin){words[2] - 8 * count, count, words[2]};
+	return words[2] && words[2] % 8 == 0 && count <= UINT16_MAX && low_water >= -1 &&
+	       low_water <= (int64_t)count;
+}
+
+static bool read_new(const uint64_t *words, struct bin *ret)
+{
+	uint16_t full = (uint16_t)(words[2] >> 16), empty = (uint16_t)(words[2] >> 32);
+	uint16_t here = (uint16_t)words[0];
+	uint16_t room = (uint16_t)(empty - full), count = (uint16_t)(empty - here);
+
+	*ret = (struct bin){words[0], count / 8, words[0] + count};
+	return words[0] && words[0] % 8 == 0 && room % 8 == 0 && count % 8 == 0 && count <= room;
+}
+
+/* Does `next` follow on `bin`? */
+static bool follows(bool old, const struct bin *bin, const struct bin *next, const uint64_t *words)
+{
+	if (old)
+		return next->order > bin->order && next->count <= (next->order - bin->order) / 8;
+	return (uint16_t)(words[2] >> 16) == (uint16_t)bin->order && next->order > bin->order;
+}
+
+/* Bins in a row, from the first word on; 0 = there are none. */
+static size_t count_bins(bool old, const uint64_t *words, size_t word_count, struct bin *bins)
+{
+	size_t count = 0;
+
+	while (count < BINS_MAX && (count + 1) * BIN_WORDS <= word_count) {
+		const uint64_t *at = words + count * BIN_WORDS;
+		bool fits = old ? read_old(at, &bins[count]) : read_new(at, &bins[count]);
+
+		if (!fits || (count && !follows(old, &bins[count - 1], &bins[count], at)))
+			break;
+		count++;
+	}
+	return count;
+}
+
+/** A cache: its bins, and the word behind them. */
+struct cache {
+	struct bin bins[BINS_MAX + BINS_MAX];
+	size_t count;
+};
+
+/* Bins of large sizes, which lie some way behind the small ones (5.2). */
+static void add_large(const uint64_t *words, size_t count, size_t from, struct cache *ret)
+{
+	for (size_t i = from; i < count && i < from + LARGE_AWAY; i++) {
+		struct bin *bins = ret->bins + ret->count;
+		size_t found = count_bins(true, words + i, count - i, bins);
+
+		if (found < BINS_LARGE_MIN || bins[0].order <= bins[-1].order)
+			continue;
+		ret->count += found;
+		return;
+	}
+}
+
+/* The longest row of bins among the words. */
+static bool find_cache(bool old, const uint64_t *words, size_t count, struct cache *ret)
+{
+	size_t best = 0, best_at = 0;
+
+	for (size_t i = 0; i + BINS_MIN * BIN_WORDS <= count; i++) {
+		size_t found = count_bins(old, words + i, count - i, ret->bins);
+
+		if (found > best) {
+			best = found;
+			best_at = i;
+		}
+	}
+	if (best < BINS_MIN)
+		return false;
+	ret->count = count_bins(old, words + best_at, count - best_at, ret->bins);
+	if (old)
+		add_large(words, count, best_at + best * BIN_WORDS, ret);
+	return true;
+}
+
+/* Its stack of pointers is a block of the allocator's own; pointers in it that were taken back lead
+ * to live blocks. */
+static struct hawk_error *mark_stack(struct hawk_jemalloc *jemalloc, uint64_t address)
+{
+	const struct hawk_slab *slab = hawk_slabs_at(&jemalloc->slabs, address);
+	uint64_t start;
+
+	if (!slab)
+		return NULL;
+	start = address - (address - slab->start) % slab->object_bytes;
+	if (!hawk_slabs_mark(&jemalloc->slabs, start, HAWK_OBJECT_INTERNAL))
+		return NULL;
+	return hawk_claims_add(&jemalloc->metadata, start, start + slab->object_bytes);
+}
+
+static struct hawk_error *mark_cached(struct hawk_jemalloc *jemalloc, struct hawk_near *near,
+				      const struct cache *cache)
+{
+	for (size_t i = 0; i < cache->count; i++) {
+		const struct bin *bin = &cache->bins[i];
+		uint64_t object;
+
+		for (uint64_t j = 0; j < bin->count; j++)
+			if (hawk_word(near, bin->first + 8 * j, &object))
+				hawk_slabs_mark(&jemalloc->slabs, object, HAWK_OBJECT_CACHED);
+	}
+	return mark_stack(jemalloc, cache->bins[0].order - 8);
+}
+
+static bool find_any(const uint64_t *words, size_t count, struct cache *ret)
+{
+	return find_cache(false, words, count, ret) || find_cache(true, words, count, ret);
+}
+
+static struct hawk_error *add_thread(struct hawk_jemalloc *jemalloc, struct hawk_near *near,
+				     uint64_t pointer)
+{
+	uint64_t words[TLS_BYTES / 8], start = pointer - TLS_BYTES;
+	const struct hawk_mapping *mapping = hawk_target_mapping_at(jemalloc->target, pointer - 8);
+	struct cache cache;
+	size_t count;
+
+	if (!mapping)
+		return NULL;
+	if (mapping->start > start)
+		start = (mapping->start + 7) & -UINT64_C(8);
+	count = hawk_near_read(near, start, words, pointer - start) / 8;
+	if (!find_any(words, count, &cache)) {
+		jemalloc->threads_without_cache++;
+		return NULL;
+	}
+	return mark_cached(jemalloc, near, &cache);
+}
+
+/* A cache that a program made lies in one block, bins and pointers. */
+static struct hawk_error *try_made(struct hawk_jemalloc *jemalloc, struct hawk_near *near,
+				   uint64_t *words, uint64_t start, uint64_t bytes)
+{
+	size_t count =
+		hawk_near_read(near, start, words, bytes < MADE_READ ? bytes : MADE_READ) / 8;
+	struct cache cache;
+
+	if (!find_any(words, count, &cache))
+		return NULL;
+	for (size_t i = 0; i < cache.count; i++)
+		if (cache.bins[i].order < start || cache.bins[i].order > start + bytes ||
+		    cache.bins[i].first < start)
+			return NULL;
+	return mark_cached(jemalloc, near, &cache);
+}
+
+static struct hawk_error *add_made(struct hawk_jemalloc *jemalloc, struct hawk_near *near)
+{
+	void *cursor = hawk_slabs_begin(&jemalloc->slabs);
+	uint64_t *words = malloc(MADE_READ);
+	struct hawk_error *err = words && cursor ? NULL : &hawk_enomem;
+	struct hawk_piece piece;
+
+	while (!err && hawk_slabs_next(cursor, false, &piece))
+		if (piece.state == HAWK_PIECE_LIVE && piece.bytes >= MADE_MIN &&
+		    piece.bytes <= MADE_MAX)
+			err = try_made(jemalloc, near, words, piece.start, piece.bytes);
+	free(words);
+	free(cursor);
+	return err;
+}
+
+struct hawk_error *hawk_jemalloc_read_caches(struct hawk_jemalloc *jemalloc)
+{
+	size_t count;
+	const struct hawk_thread *threads = hawk_target_threads(jemalloc->target, &count);
+	struct hawk_near near = {.target = jemalloc->target};
+	struct hawk_error *err = NULL;
+
+	for (size_t i = 0; !err && i < count; i++)
+		err = add_thread(jemalloc, &near, hawk_thread_pointer(&threads[i]));
+	if (!err)
+		err = add_made(jemalloc, &near);
+	hawk_claims_sort(&jemalloc->metadata);
+	return err;
+}

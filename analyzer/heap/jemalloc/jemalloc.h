@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * jemalloc 5.2 and 5.3 as it lies in memory. Everything is found by its shape; no symbol and no
+ * file is needed. Private to heap/jemalloc/.
+ *
+ *     rtree:   root in .bss -> (node ->) leaf: a page's number -> its extent, size class, slab?
+ *     extent:  | bits: state, size class, free count | address | bytes | ... | bitmap: 1 = free |
+ *     cache:   bins in thread-local storage, each with a stack of free objects
+ */
+#ifndef HAWK_ANALYZER_HEAP_JEMALLOC_JEMALLOC_H
+#define HAWK_ANALYZER_HEAP_JEMALLOC_JEMALLOC_H
+
+#include "slabs.h"
+
+/** Where versions differ: bits of the first word of an extent, and the form of the tree. */
+struct hawk_jemalloc_layout {
+	const char *version;
+	uint8_t state_shift;
+	uint8_t state_bits;
+	uint8_t class_shift;
+	uint8_t free_shift;
+	bool counts_by_number; /**< bins of caches count what they hold (5.2) */
+};
+
+/** A tree of one jemalloc; several may be in a process. */
+struct hawk_jemalloc_root {
+	uint64_t address;
+	bool wide; /**< of three levels, built for addresses of 57 bits */
+};
+
+struct hawk_jemalloc {
+	const struct hawk_target *target;
+	struct hawk_jemalloc_root *roots;
+	size_t root_count, root_capacity;
+	const struct hawk_jemalloc_layout
+		*layout; /**< of the root at hand; in the end, the first's */
+	struct hawk_slabs slabs;
+	struct hawk_claims metadata;
+	struct hawk_claims memory; /**< what extents cover, also free ones */
+	uint64_t *extents;         /**< the active ones, until slabs are finished */
+	size_t extent_count, extent_capacity;
+	uint64_t differing; /**< slabs whose count of free objects is not that of their bitmap */
+	uint64_t threads_without_cache;
+};
+
+/** Finds all trees, blocks and caches. `*is_there` false: nothing is to be freed. */
+struct hawk_error *hawk_jemalloc_find(const struct hawk_target *target, struct hawk_jemalloc *ret,
+				      bool *is_there);
+void hawk_jemalloc_deinit(struct hawk_jemalloc *jemalloc);
+
+/** Stages of hawk_jemalloc_find(). */
+struct hawk_error *hawk_jemalloc_find_roots(struct hawk_jemalloc *jemalloc);
+struct hawk_error *hawk_jemalloc_read_extents(struct hawk_jemalloc *jemalloc,
+					      const struct hawk_jemalloc_root *root);
+struct hawk_error *hawk_jemalloc_finish_extents(struct hawk_jemalloc *jemalloc);
+struct hawk_error *hawk_jemalloc_read_caches(struct hawk_jemalloc *jemalloc);
+
+/** An element of a leaf, and the page it stands for. */
+struct hawk_jemalloc_element {
+	uint64_t page;   /**< address */
+	uint64_t extent; /**< address of its description */
+	uint32_t size_class;
+	bool slab;
+};
+
+/** Called for each element; false ends the tree. */
+typedef bool hawk_jemalloc_element_function(void *context,
+					    const struct hawk_jemalloc_element *element);
+
+/** Gives all elements that are not empty, ascending. `metadata` NULL, or takes the tree's memory.
+ */
+struct hawk_error *hawk_jemalloc_each(const struct hawk_jemalloc_root *root, struct hawk_near *near,
+				      struct hawk_claims *metadata,
+				      hawk_jemalloc_element_function *take, void *context);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * mimalloc 3.x: a map of two levels leads from each slice of 64 KiB to its page.
+ *
+ *     up to 3.5:  a pointer in the library's data -> pointers to 2^18 parts of 2^13 entries
+ *     3.6:        a pointer in the library's data -> | count | offset of a part | itself | size |
+ *                 ... pointers to parts from 0x50 on
+ */
+#include "mimalloc.h"
+
+enum {
+	PART_LOG2 = 13,
+	PARTS = 1 << 18,
+	PAGES_SAMPLED = 32,
+	SELF_OFFSET = 0x10,
+	FIRST_PART_OFFSET = 8,
+	PARTS_OFFSET = 0x50,
+};
+
+static const struct map_layout {
+	const char *version;
+	bool describes_itself;
+	struct hawk_mimalloc_page_layout page;
+} layouts[] = {
+	{"3.6",
+	 true,
+	 {.free = 0x10,
+	  .local_free = 0x18,
+	  .block_bytes = 0x20,
+	  .used = 0x28,
+	  .start = 0x30,
+	  .capacity = 0x38,
+	  .thread_free = 0x40,
+	  .heap = 0x50,
+	  .start_kind = HAWK_PAGE_BY_BYTES}},
+	{"3.0 to 3.3",
+	 false,
+	 {.free = 8,
+	  .used = 0x10,
+	  .capacity = 0x12,
+	  .local_free = 0x18,
+	  .thread_free = 0x20,
+	  .block_bytes = 0x28,
+	  .start = 0x30,
+	  .heap = 0x40,
+	  .start_kind = HAWK_PAGE_BY_POINTER}},
+	{"3.4",
+	 false,
+	 {.free = 8,
+	  .used = 0x10,
+	  .capacity = 0x12,
+	  .local_free = 0x18,
+	  .thread_free = 0x20,
+	  .block_bytes = 0x28,
+	  .start = 0x30,
+	  .heap = 0x40,
+	  .start_kind = HAWK_PAGE_BY_WORDS}},
+};
+
+enum { LAYOUTS = sizeof(layouts) / sizeof(*layouts) };
+
+/** What is read with one layout. */
+struct reading {
+	struct hawk_mimalloc *mimalloc;
+	struct hawk_near *near;
+	const struct map_layout *layout;
+	uint64_t parts; /**< address of the pointers to parts */
+	bool scoring;
+	uint64_t last; /**< a page has an entry for each of its slices */
+	unsigned pages, wrong, fit, seen;
+};
+
+static struct hawk_error *take_page(struct reading *reading, uint64_t slice, uint64_t address)
+{
+	struct hawk_mimalloc *mimalloc = reading->mimalloc;
+	struct hawk_mimalloc_page page;
+	struct hawk_error *err;
+
+	if (address == reading->last || !slice) /* slice 0 has a page that stands for NULL */
+		return NULL;
+	reading->last = address;
+	reading->pages++;
+	if (!hawk_mimalloc_read_page(&reading->layout->page, reading->near, address, &page) ||
+	    (page.start >> HAWK_MIMALLOC_SLICE_LOG2 != slice &&
+	     address >> HAWK_MIMALLOC_SLICE_LOG2 != slice)) {
+		reading->wrong++;
+		return NULL;
+	}
+	hawk_mimalloc_score(&page, &reading->fit, &reading->seen);
+	if (reading->scoring || !page.used)
+		return NULL;
+	err = hawk_claims_add(&mimalloc->metadata, address, address + 0x80);
+	if (!err)
+		err = hawk_claims_add(&mimalloc->memory, slice << HAWK_MIMALLOC_SLICE_LOG2,
+				      page.start + page.block_bytes * page.capacity);
+	return err ? err : hawk_mimalloc_add_page(mimalloc, &page);
+}
+
+static struct hawk_error *read_part(struct reading *reading, uint64_t part, uint64_t first_slice)
+{
+	uint64_t at = part, end = part + (UINT64_C(8) << PART_LOG2), page;
+	struct hawk_error *err = NULL;
+
+	if (!reading->scoring)
+		err = hawk_claims_add(&reading->mimalloc->metadata, part, end);
+	for (; !err && hawk_next_word(reading->near, &at, end, &page); at += 8) {
+		err = take_page(reading, first_slice + (at - part) / 8, page);
+		if (reading->scoring &&
+		    (reading->pages >= PAGES_SAMPLED || (reading->wrong && reading->pages < 4)))
+			break;
+	}
+	return err;
+}
+
+static struct hawk_error *read_parts(struct reading *reading)
+{
+	uint64_t at = reading->parts, end = at + 8 * (uint64_t)PARTS, part;
+	struct hawk_error *err = NULL;
+
+	reading->last = 0;
+	for (; !err && hawk_next_word(reading->near, &at, end, &part); at += 8) {
+		if (part % 8 || !hawk_target_mapping_at(reading->mimalloc->target, part))
+			break; /* behind the table, where it is shorter */
+		err = read_part(reading, part, (at - reading->parts) / 8 << PART_LOG2);
+		if (reading->scoring && (reading->wrong || reading->pages >= PAGES_SAMPLED))
+			break;
+	}
+	return err;
+}
+
+/* Where the pointers to parts lie, if a map begins at `map`. */
+static bool find_parts(struct hawk_near *near, const struct map_layout *layout, uint64_t map,
+		       uint64_t *ret)
+{
+	uint64_t self, first, offset;
+
+	*ret = map;
+	if (!layout->describes_itself)
+		return true;
+	*ret = map + PARTS_OFFSET;
+	return hawk_word(near, map + SELF_OFFSET, &self) && self == map &&
+	       hawk_word(near, map + FIRST_PART_OFFSET, &offset) &&
+	       hawk_word(near, map + PARTS_OFFSET, &first) && first == map + offset;
+}
+
+/* Does the pointer lead to a map? Nine tenths of what it leads to must be pages. */
+static bool try_map(struct reading *reading, uint64_t map)
+{
+	for (size_t i = 0; i < LAYOUTS; i++) {
+		struct reading attempt = *reading;
+
+		attempt.layout = &layouts[i];
+		attempt.scoring = true;
+		if (!find_parts(reading->near, &layouts[i], map, &attempt.parts) ||
+		    read_parts(&attempt) || !attempt.pages || attempt.wrong * 10 > attempt.pages ||
+		    attempt.fit * 10 < attempt.seen * 9)
+			continue;
+		reading->layout = attempt.layout;
+		reading->parts = attempt.parts;
+		return true;
+	}
+	return false;
+}
+
+static bool search(struct reading *reading, const struct hawk_mapping *mapping)
+{
+	const struct hawk_target *target = reading->mimalloc->target;
+	uint64_t at = (mapping->start + 7) & -UINT64_C(8), pointer;
+	uint64_t end = mapping->start + mapping->present_bytes;
+
+	for (; hawk_next_word(reading->near, &at, end, &pointer); at += 8) {
+		const struct hawk_mapping *to =
+			pointer % 4096 ? NULL : hawk_target_mapping_at(target, pointer);
+
+		if (to && hawk_is_anonymous(target, to) && try_map(reading, pointer))
+			return true;
+	}
+	return false;
+}
+
+struct hawk_error *hawk_mimalloc_read_map(struct hawk_mimalloc *mimalloc)
+{
+	size_t count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(mimalloc->target, &count);
+	struct hawk_near near = {.target = mimalloc->target};
+	struct reading reading = {.mimalloc = mimalloc, .near = &near};
+
+	for (size_t i = 0; i < count; i++) {
+		if (!hawk_is_module_data(mimalloc->target, &mappings[i]) ||
+		    !search(&reading, &mappings[i]))
+			continue;
+		mimalloc->version = reading.layout->version;
+		mimalloc->layout = &reading.layout->page;
+		return read_parts(&reading);
+	}
+	return NULL;
+}

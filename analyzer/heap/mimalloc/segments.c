@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * mimalloc 2.x: segments of 32 MiB. A word of each, with its address, gives one number, the same
+ * for all segments of a process, which stands in the library's data as well.
+ */
+#include "mimalloc.h"
+
+enum {
+	SLICES = 512,
+	SLICE_COUNT = 0, /* of a page's description: how many slices it has */
+	SEGMENTS_TRIED = 64,
+	KEY_LOG2 = 48,
+};
+
+static const uint64_t segment_bytes = UINT64_C(32) << 20;
+static const uint64_t huge_bytes = UINT64_C(1) << 31; /* a block size that only says: one block */
+
+static const struct hawk_mimalloc_page_layout old_page = {
+	.capacity = 0xa,
+	.free = 0x10,
+	.used = 0x18,
+	.block_bytes = 0x1c,
+	.short_bytes = true,
+	.local_free = 0x20,
+	.thread_free = 0x28,
+	.heap = 0x30,
+	.start_kind = HAWK_PAGE_BY_SLICE,
+};
+static const struct hawk_mimalloc_page_layout new_page = {
+	.capacity = 0xa,
+	.free = 0x10,
+	.local_free = 0x18,
+	.used = 0x20,
+	.block_bytes = 0x28,
+	.start = 0x30,
+	.thread_free = 0x38,
+	.heap = 0x40,
+	.start_kind = HAWK_PAGE_BY_POINTER,
+};
+
+static const struct segment_layout {
+	const char *version;
+	uint16_t cookie, slice_count, info_slices, slices;
+	uint16_t page_bytes; /**< of a page's description */
+	uint16_t delayed;
+	uint16_t gap; /**< bytes before small blocks; 0 = see gap_of() */
+	const struct hawk_mimalloc_page_layout *page;
+} layouts[] = {
+	{"2.0.9", 0xd8, 0xe0, 0xe8, 0x108, 0x50, 0xb18, 384, &old_page},
+	{"2.0.6 to 2.0.8", 0xd8, 0xe0, 0xe8, 0x108, 0x50, 0xb18, 128, &old_page},
+	{"2.1.0 to 2.1.2", 0xd8, 0xe0, 0xe8, 0x108, 0x50, 0xb18, 0, &old_page},
+	{"2.1.3 to 2.1.7", 0xd8, 0xe0, 0xe8, 0x108, 0x60, 8, 0, &new_page},
+	{"2.1.8 to 2.3", 0xe0, 0xf8, 0x100, 0x120, 0x60, 8, 0, &new_page},
+};
+
+enum { LAYOUTS = sizeof(layouts) / sizeof(*layouts) };
+
+/* What lies before a page's first block. */
+static uint64_t gap_of(const struct segment_layout *layout, uint64_t block_bytes)
+{
+	if (layout->gap)
+		return block_bytes >= 8 && block_bytes <= 1024 ? layout->gap : 0;
+	if (block_bytes < 8)
+		return 0;
+	return block_bytes <= 64 ? 3 * block_bytes : block_bytes <= 512 ? block_bytes : 0;
+}
+
+static bool key_of(struct hawk_near *near, const struct segment_layout *layout, uint64_t segment,
+		   uint64_t *ret)
+{
+	uint64_t word;
+
+	if (!hawk_word(near, segment + layout->cookie, &word) || !word)
+		return false;
+	*ret = word ^ segment;
+	return *ret >> KEY_LOG2; /* it is random: addresses and counts are none */
+}
+
+/* Calls for each address at which a segment may begin. */
+typedef struct hawk_error *segment_function(void *context, uint64_t segment);
+
+static struct hawk_error *each_place(const struct hawk_target *target, segment_function *take,
+				     void *context)
+{
+	size_t count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(target, &count);
+	struct hawk_error *err = NULL;
+
+	for (size_t i = 0; i < count && !err; i++) {
+		uint64_t at = (mappings[i].start + segment_bytes - 1) & -segment_bytes;
+		uint64_t end = mappings[i].start + mappings[i].present_bytes;
+
+		if (!hawk_is_anonymous(target, &mappings[i]))
+			continue;
+		for (; !err && at >= mappings[i].start && at < end; at += segment_bytes)
+			err = take(context, at);
+	}
+	return err;
+}
+
+/** Keys that segments may have, by layout. */
+struct keys {
+	struct hawk_near *near;
+	uint64_t keys[LAYOUTS][SEGMENTS_TRIED];
+	size_t counts[LAYOUTS];
+};
+
+static struct hawk_error *collect_keys(void *context, uint64_t segment)
+{
+	struct keys *keys = context;
+
+	for (size_t i = 0; i < LAYOUTS; i++)
+		if (keys->counts[i] < SEGMENTS_TRIED &&
+		    key_of(keys->near, &layouts[i], segment, &keys->keys[i][keys->counts[i]]))
+			keys->counts[i]++;
+	return NULL;
+}
+
+/** What is read with one layout and key. */
+struct reading {
+	struct hawk_mimalloc *mimalloc;
+	struct hawk_near *near;
+	const struct segment_layout *layout;
+	uint64_t key;
+	bool scoring; /**< pages are looked at, and not taken */
+	unsigned fit, seen;
+};
+
+static struct hawk_error *take_page(struct reading *reading, uint64_t segment, uint64_t index,
+				    uint64_t slice_count)
+{
+	const struct segment_layout *layout = reading->layout;
+	uint64_t address = segment + layout->slices + index * layout->page_bytes;
+	uint64_t slice = segment + (index << HAWK_MIMALLOC_SLICE_LOG2);
+	struct hawk_mimalloc_page page;
+
+	if (!hawk_mimalloc_read_page(layout->page, reading->near, address, &page) || !page.used)
+		return NULL;
+	if (layout->page->start_kind == HAWK_PAGE_BY_SLICE) {
+		if (page.block_bytes >= huge_bytes)
+			page.block_bytes = slice_count << HAWK_MIMALLOC_SLICE_LOG2;
+		page.start = slice + gap_of(layout, page.block_bytes);
+	}
+	if (page.start < slice)
+		return NULL;
+	hawk_mimalloc_score(&page, &reading->fit, &reading->seen);
+	return reading->scoring ? NULL : hawk_mimalloc_add_page(reading->mimalloc, &page);
+}
+
+static struct hawk_error *read_segment(void *context, uint64_t segment)
+{
+	struct reading *reading = context;
+	const struct segment_layout *layout = reading->layout;
+	uint64_t key, slices, first;
+	struct hawk_error *err = NULL;
+
+	if (!key_of(reading->near, layout, segment, &key) || key != reading->key ||
+	    !hawk_word(reading->near, segment + layout->slice_count, &slices) ||
+	    !hawk_word(reading->near, segment + layout->info_slices, &first) || !first ||
+	    first >= SLICES)
+		return NULL;
+	if (!reading->scoring) {
+		err = hawk_claims_add(&reading->mimalloc->metadata, segment,
+				      segment + (first << HAWK_MIMALLOC_SLICE_LOG2));
+		if (!err)
+			err = hawk_claims_add(&reading->mimalloc->memory, segment,
+					      segment + (slices << HAWK_MIMALLOC_SLICE_LOG2));
+	}
+	for (uint64_t i = first; !err && i < slices && i < SLICES;) {
+		uint32_t count;
+
+		if (!hawk_half(reading->near,
+			       segment + layout->slices + i * layout->page_bytes + SLICE_COUNT,
+			       &count) ||
+		    !count)
+			break;
+		err = take_page(reading, segment, i, count);
+		i += count;
+	}
+	return err;
+}
+
+/* Does the key stand in a module's data? */
+static bool is_in_data(const struct hawk_target *target, struct hawk_near *near, uint64_t key)
+{
+	size_t count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(target, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t at = (mappings[i].start + 7) & -UINT64_C(8), word;
+		uint64_t end = mappings[i].start + mappings[i].present_bytes;
+
+		if (!hawk_is_module_data(target, &mappings[i]))
+			continue;
+		for (; hawk_next_word(near, &at, end, &word); at += 8)
+			if (word == key)
+				return true;
+	}
+	return false;
+}
+
+/* The key that some segments have in common and that stands in data. */
+static bool find_key(const struct hawk_target *target, struct hawk_near *near,
+		     const struct keys *keys, size_t layout, uint64_t *ret)
+{
+	for (size_t i = 0; i < keys->counts[layout]; i++) {
+		bool tried = false;
+
+		for (size_t j = 0; j < i; j++)
+			tried |= keys->keys[layout][j] == keys->keys[layout][i];
+		*ret = keys->keys[layout][i];
+		if (!tried && is_in_data(target, near, *ret))
+			return true;
+	}
+	return false;
+}
+
+struct hawk_error *hawk_mimalloc_read_segments(struct hawk_mimalloc *mimalloc)
+{
+	struct hawk_near near = {.target = mimalloc->target};
+	struct keys keys = {.near = &near};
+	struct reading best = {.mimalloc = mimalloc, .near = &near};
+	struct hawk_error *err = each_place(mimalloc->target, collect_keys, &keys);
+	uint64_t best_share = 0, key = 0;
+	uint16_t cookie = 0;
+	bool found = false;
+
+	for (size_t i = 0; i < LAYOUTS && !err; i++) {
+		struct reading reading = {.mimalloc = mimalloc,
+					  .near = &near,
+					  .layout = &layouts[i],
+					  .scoring = true};
+		uint64_t share;
+
+		if (layouts[i].cookie != cookie) {
+			cookie = layouts[i].cookie;
+			found = find_key(mimalloc->target, &near, &keys, i, &key);
+		}
+		if (!found)
+			continue;
+		mimalloc->layout_unknown = true;
+		reading.key = key;
+		err = each_place(mimalloc->target, read_segment, &reading);
+		share = reading.seen ? UINT64_C(1000) * reading.fit / reading.seen : 0;
+		if (share <= best_share || share < 900)
+			continue;
+		best_share = share;
+		best.layout = &layouts[i];
+		best.key = key;
+	}
+	if (err || !best.layout)
+		return err;
+	mimalloc->layout_unknown = false;
+	mimalloc->version = best.layout->version;
+	mimalloc->layout = best.layout->page;
+	mimalloc->delayed_offset = best.layout->delayed;
+	return each_place(mimalloc->target, read_segment, &best);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * musl's malloc as a walker among others.
+ */
+#include "musl.h"
+#include "native.h"
+
+static struct hawk_error *find(const struct hawk_target *target, const struct hawk_claims *claims,
+			       void *state, bool *is_there)
+{
+	(void)claims;
+	return hawk_musl_find(target, state, is_there);
+}
+
+static struct hawk_error *spans(const void *state, struct hawk_heap_spans *ret)
+{
+	const struct hawk_musl *musl = state;
+	struct hawk_error *err = hawk_claims_put(&musl->memory, HAWK_SPAN_HEAP, ret);
+
+	return err ? err : hawk_claims_put(&musl->metadata, HAWK_SPAN_METADATA, ret);
+}
+
+static void *begin(const void *state)
+{
+	struct hawk_musl_cursor *cursor = calloc(1, sizeof(*cursor));
+	const struct hawk_musl *musl = state;
+
+	if (cursor) {
+		cursor->musl = musl;
+		cursor->near.target = musl->target;
+	}
+	return cursor;
+}
+
+static bool next(void *cursor, bool all, struct hawk_piece *ret)
+{
+	struct hawk_musl_block block;
+
+	(void)all;
+	if (!hawk_musl_next(cursor, &block))
+		return false;
+	*ret = (struct hawk_piece){.start = block.start, .bytes = block.requested};
+	return true;
+}
+
+static void describe(const void *state, struct hawk_allocator *ret)
+{
+	const struct hawk_musl *musl = state;
+
+	ret->version = "1.2.1 or younger";
+	ret->differing = musl->differing;
+}
+
+static void forget(void *state)
+{
+	hawk_musl_deinit(state);
+}
+
+const struct hawk_walker hawk_walker_musl = {
+	.name = "musl",
+	.exact = true,
+	.blocks_apart = true,
+	.state_bytes = sizeof(struct hawk_musl),
+	.find = find,
+	.spans = spans,
+	.begin = begin,
+	.next = next,
+	.describe = describe,
+	.forget = forget,
+};

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Heaps by the allocator's own structures. Blocks have no stacks: they are grouped by their virtual
+ * table, else by size, in the same classes whatever the allocator.
+ */
+#include "native.h"
+
+#include "hawk/heap/heap.h"
+#include "hawk/heap/vtables.h"
+
+/** Numbers of classes: 0 is of nothing, then internal blocks, sizes in steps of 8 bytes, ranges,
+ * four to each power of two, and virtual tables. */
+enum {
+	CLASS_INTERNAL = 1,
+	CLASS_SIZE = 2,
+	SIZE_STEP = 8,
+	SIZES = 128,
+	CLASS_RANGE = CLASS_SIZE + SIZES,
+	RANGE_LOG2 = 10, /* bytes of the first */
+	RANGES_A_POWER = 4,
+	RANGES = RANGES_A_POWER * (48 - RANGE_LOG2),
+	CLASS_VTABLE = CLASS_RANGE + RANGES,
+};
+
+/** A heap that was found. */
+struct native {
+	const struct hawk_walker *walker;
+	void *state;
+	struct hawk_vtables vtables;
+	const struct hawk_target *target;
+};
+
+static struct hawk_error *claims_of(const struct hawk_heap_spans *spans, struct hawk_claims *ret)
+{
+	struct hawk_error *err = NULL;
+
+	for (size_t i = 0; i < spans->count && !err; i++)
+		err = hawk_claims_add(ret, spans->items[i].start, spans->items[i].end);
+	hawk_claims_sort(ret);
+	return err;
+}
+
+/* Leaves `native->state` NULL where the allocator is not there. */
+static struct hawk_error *find_state(const struct hawk_heap_search *search, struct native *native)
+{
+	struct hawk_claims claims = {0};
+	void *state = calloc(1, native->walker->state_bytes);
+	bool is_there = false;
+	struct hawk_error *err = state ? claims_of(search->claimed, &claims) : &hawk_enomem;
+
+	if (!err)
+		err = native->walker->find(search->target, &claims, state, &is_there);
+	if (is_there)
+		native->state = state;
+	else
+		free(state);
+	hawk_claims_deinit(&claims);
+	return err;
+}
+
+static void report(const struct native *native, struct hawk_findings *findings)
+{
+	struct hawk_allocator allocator = {.name = native->walker->name};
+
+	native->walker->describe(native->state, &allocator);
+	if (allocator.differing)
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "heap-differs",
+				  "%s counts other sums of its memory than were found: some of it "
+				  "may be overlooked",
+				  allocator.name);
+	if (allocator.incomplete)
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "heap-incomplete",
+				  "parts of what %s keeps about its memory are not in the core, or "
+				  "of an unknown version: some blocks may be overlooked",
+				  allocator.name);
+}
+
+static struct hawk_error *find(const struct hawk_heap_search *search, struct hawk_heap_found *ret,
+			       bool *is_there)
+{
+	struct native *native = calloc(1, sizeof(*native));
+	struct hawk_error *err;
+
+	if (!native)
+		return &hawk_enomem;
+	ret->state = native;
+	native->walker = ret->source->context;
+	native->target = search->target;
+	*is_there = false;
+	if (hawk_target_process(search->target)->table_file)
+		return NULL;
+	err = find_state(search, native);
+	if (err || !native->state)
+		return err;
+	*is_there = true;
+	err = hawk_vtables_find(search->target, &native->vtables);
+	if (!err)
+		err = native->walker->spans(native->state, &ret->spans);
+	ret->small_granules = native->walker->small_granules;
+	ret->blocks_apart = native->walker->blocks_apart;
+	ret->class_count = CLASS_VTABLE + (uint32_t)native->vtables.count;
+	ret->knows = HAWK_HEAP_BLOCKS | HAWK_HEAP_CONTENTS | HAWK_HEAP_ACCOUNTING |
+		     (native->walker->exact ? HAWK_HEAP_EXACT : 0);
+	if (!err)
+		report(native, search->findings);
+	return err;
+}
+
+static uint32_t class_of_size(uint64_t bytes)
+{
+	unsigned log2;
+
+	if (bytes <= SIZE_STEP * SIZES)
+		return CLASS_SIZE + (uint32_t)(bytes ? (bytes - 1) / SIZE_STEP : 0);
+	log2 = 63 - (unsigned)__builtin_clzll(bytes);
+	if (log2 >= 48)
+		return CLASS_VTABLE - 1;
+	return CLASS_RANGE + RANGES_A_POWER * (log2 - RANGE_LOG2) +
+	       (uint32_t)(bytes >> (log2 - 2) & (RANGES_A_POWER - 1));
+}
+
+/* What a walk needs. */
+struct cursor {
+	void *pieces;
+	struct hawk_near near; /**< of first words */
+};
+
+static uint32_t class_of(const struct native *native, struct cursor *cursor,
+			 const struct hawk_piece *piece)
+{
+	const struct hawk_vtable *vtable = NULL;
+	uint64_t word;
+
+	if (piece->state == HAWK_PIECE_INTERNAL)
+		return CLASS_INTERNAL;
+	if (native->vtables.count && piece->bytes >= sizeof(word) &&
+	    hawk_word(&cursor->near, piece->start, &word))
+		vtable = hawk_vtables_at(&native->vtables, word);
+	return vtable ? CLASS_VTABLE + (uint32_t)(vtable - native->vtables.items)
+		      : class_of_size(piece->bytes);
+}
+
+static void add_damage(struct hawk_heap_walk *walk, const struct hawk_piece *piece)
+{
+	hawk_damages_add(walk->damages, &(struct hawk_damage){.address = piece->start,
+							      .bytes = piece->bytes,
+							      .neighbour = piece->neighbour,
+							      .found = piece->found,
+							      .kind = HAWK_DAMAGE_SIZE});
+}
+
+static struct hawk_error *begin(struct hawk_heap_walk *walk, const struct native *native)
+{
+	struct cursor *cursor = calloc(1, sizeof(*cursor));
+
+	walk->state = cursor;
+	if (!cursor)
+		return &hawk_enomem;
+	cursor->near.target = native->target;
+	cursor->pieces = native->walker->begin(native->state);
+	return cursor->pieces ? NULL : &hawk_enomem;
+}
+
+static struct hawk_error *walk(struct hawk_heap_walk *walk, const struct hawk_block **ret,
+			       size_t *count)
+{
+	const struct native *native = walk->found->state;
+	struct hawk_error *err = walk->state ? NULL : begin(walk, native);
+	struct cursor *cursor = walk->state;
+	struct hawk_piece piece;
+
+	*ret = walk->batch;
+	*count = 0;
+	while (!err && *count < HAWK_HEAP_BATCH &&
+	       native->walker->next(cursor->pieces, false, &piece)) {
+		if (piece.state == HAWK_PIECE_DAMAGED)
+			add_damage(walk, &piece);
+		if (piece.state != HAWK_PIECE_LIVE && piece.state != HAWK_PIECE_INTERNAL)
+			continue;
+		walk->batch[(*count)++] =
+			(struct hawk_block){.start = piece.start,
+					    .size = piece.bytes,
+					    .trace = class_of(native, cursor, &piece)};
+	}
+	return err;
+}
+
+static void leave(struct hawk_heap_walk *walk)
+{
+	struct cursor *cursor = walk->state;
+
+	if (cursor)
+		free(cursor->pieces);
+	free(cursor);
+}
+
+static void describe_class(const struct hawk_heap_found *found, uint32_t number,
+			   struct hawk_class *ret)
+{
+	const struct native *native = found->state;
+
+	if (number == CLASS_INTERNAL) {
+		*ret = (struct hawk_class){.kind = HAWK_CLASS_INTERNAL,
+					   .name = native->walker->name};
+	} else if (number < CLASS_RANGE) {
+		*ret = (struct hawk_class){.kind = HAWK_CLASS_SIZE,
+					   .size = SIZE_STEP * (uint64_t)(number - CLASS_SIZE + 1)};
+	} else if (number < CLASS_VTABLE) {
+		uint32_t range = number - CLASS_RANGE;
+		uint64_t step = UINT64_C(1) << (RANGE_LOG2 + range / RANGES_A_POWER - 2);
+
+		*ret = (struct hawk_class){.kind = HAWK_CLASS_RANGE,
+					   .size = step *
+						   (RANGES_A_POWER + range % RANGES_A_POWER)};
+	} else {
+		uint64_t address = native->vtables.items[number - CLASS_VTABLE].address;
+		const struct hawk_module *module = hawk_target_module_at(found->target, address);
+
+		*ret = (struct hawk_class){.kind = HAWK_CLASS_VTABLE,
+					   .module = module,
+					   .offset = module ? address - module->bias : address};
+	}
+}
+
+static struct hawk_error *keep(const struct hawk_heap *heap, const struct hawk_heap_found *found,
+			       hawk_keep_function *take, void *context)
+{
+	const struct native *native = found->state;
+	struct hawk_error *err = NULL;
+
+	for (size_t i = 0; i < heap->spans.count && !err; i++) {
+		const struct hawk_heap_span *span = &heap->spans.items[i];
+
+		if (span->kind == HAWK_SPAN_METADATA && &heap->found[span->source] == found)
+			err = take(context, span->start, span->end);
+	}
+	if (!err && native->walker->keep)
+		err = native->walker->keep(native->state, take, context);
+	return err;
+}
+
+static void forget(struct hawk_heap_found *found)
+{
+	struct native *native = found->state;
+
+	if (!native)
+		return;
+	if (native->state)
+		native->walker->forget(native->state);
+	free(native->state);
+	hawk_vtables_deinit(&native->vtables);
+	free(native);
+	found->state = NULL;
+}
+
+bool hawk_heap_allocator(const struct hawk_heap_found *found, struct hawk_allocator *ret)
+{
+	const struct native *native = found->state;
+	struct hawk_piece piece;
+	void *cursor;
+
+	if (found->source->walk != walk)
+		return false;
+	*ret = (struct hawk_allocator){.name = native->walker->name};
+	native->walker->describe(native->state, ret);
+	cursor = native->walker->begin(native->state);
+	while (cursor && native->walker->next(cursor, true, &piece)) {
+		ret->objects[piece.state]++;
+		ret->bytes[piece.state] += piece.bytes;
+		ret->bytes[HAWK_PIECE_OVERHEAD] += piece.overhead;
+	}
+	free(cursor);
+	return cursor;
+}
+
+#define NATIVE_SOURCE(allocator)                                                                   \
+	const struct hawk_heap_source hawk_heap_##allocator = {                                    \
+		.name = #allocator,                                                                \
+		.context = &hawk_walker_##allocator,                                               \
+		.find = find,                                                                      \
+		.walk = walk,                                                                      \
+		.leave = leave,                                                                    \
+		.class = describe_class,                                                           \
+		.keep = keep,                                                                      \
+		.forget = forget,                                                                  \
+	}
+
+NATIVE_SOURCE(musl);
+NATIVE_SOURCE(mimalloc);
+NATIVE_SOURCE(jemalloc);
+NATIVE_SOURCE(tcmalloc);
+NATIVE_SOURCE(glibc);

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Objects of equal size in a row, and which of them are live.
+ */
+#include "slabs.h"
+
+enum { OBJECTS_A_BYTE = 4, STATE_BITS = 2, STATE_MASK = 3 };
+
+struct hawk_error *hawk_slabs_add(struct hawk_slabs *slabs, uint64_t start, uint64_t object_bytes,
+				  uint64_t count)
+{
+	uint64_t bytes;
+
+	if (!object_bytes || !count || __builtin_mul_overflow(object_bytes, count, &bytes) ||
+	    start + bytes < start)
+		return NULL;
+	if (!hawk_array_reserve(&slabs->items, slabs->count, &slabs->capacity,
+				sizeof(*slabs->items)))
+		return &hawk_enomem;
+	slabs->items[slabs->count++] =
+		(struct hawk_slab){.start = start, .object_bytes = object_bytes, .count = count};
+	return NULL;
+}
+
+static int by_start(const void *left, const void *right)
+{
+	const struct hawk_slab *a = left, *b = right;
+
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static uint64_t end_of(const struct hawk_slab *slab)
+{
+	return slab->start + slab->object_bytes * slab->count;
+}
+
+struct hawk_error *hawk_slabs_finish(struct hawk_slabs *slabs)
+{
+	size_t used = 0;
+
+	if (slabs->count)
+		qsort(slabs->items, slabs->count, sizeof(*slabs->items), by_start);
+	for (size_t i = 0; i < slabs->count; i++) {
+		if (used && slabs->items[i].start < end_of(&slabs->items[used - 1])) {
+			slabs->overlapping++;
+			continue;
+		}
+		slabs->items[used] = slabs->items[i];
+		slabs->items[used++].first = slabs->object_count;
+		slabs->object_count += slabs->items[used - 1].count;
+	}
+	slabs->count = used;
+	slabs->states = calloc(slabs->object_count / OBJECTS_A_BYTE + 1, 1);
+	return slabs->states ? NULL : &hawk_enomem;
+}
+
+void hawk_slabs_deinit(struct hawk_slabs *slabs)
+{
+	free(slabs->items);
+	free(slabs->states);
+	*slabs = (struct hawk_slabs){0};
+}
+
+const struct hawk_slab *hawk_slabs_at(const struct hawk_slabs *slabs, uint64_t address)
+{
+	size_t i = hawk_array_first_above(slabs->items, slabs->count, sizeof(*slabs->items),
+					  offsetof(struct hawk_slab, start), address);
+
+	return i && address < end_of(&slabs->items[i - 1]) ? &slabs->items[i - 1] : NULL;
+}
+
+static unsigned shift_of(uint64_t object)
+{
+	return STATE_BITS * (unsigned)(object % OBJECTS_A_BYTE);
+}
+
+enum hawk_object_state hawk_slabs_state(const struct hawk_slabs *slabs, uint64_t object)
+{
+	return slabs->states[object / OBJECTS_A_BYTE] >> shift_of(object) & STATE_MASK;
+}
+
+void hawk_slabs_set(struct hawk_slabs *slabs, uint64_t object, enum hawk_object_state state)
+{
+	uint8_t *states = &slabs->states[object / OBJECTS_A_BYTE];
+
+	*states = (uint8_t)((*states & ~(STATE_MASK << shift_of(object))) |
+			    (unsigned)state << shift_of(object));
+}
+
+bool hawk_slabs_mark(struct hawk_slabs *slabs, uint64_t address, enum hawk_object_state state)
+{
+	const struct hawk_slab *slab = hawk_slabs_at(slabs, address);
+	uint64_t object;
+
+	if (!slab || (address - slab->start) % slab->object_bytes)
+		return false;
+	object = slab->first + (address - slab->start) / slab->object_bytes;
+	if (hawk_slabs_state(slabs, object) != HAWK_OBJECT_LIVE)
+		return false;
+	hawk_slabs_set(slabs, object, state);
+	return true;
+}
+
+uint64_t hawk_slabs_mark_list(struct hawk_slabs *slabs, struct hawk_near *near, uint64_t first,
+			      uint64_t mask, enum hawk_object_state state)
+{
+	uint64_t count = 0, at = first & mask;
+
+	while (at && hawk_slabs_mark(slabs, at, state)) {
+		count++;
+		if (!hawk_word(near, at, &at))
+			break;
+		at &= mask;
+	}
+	return count;
+}
+
+/** Goes through objects in ascending order. */
+struct cursor {
+	const struct hawk_slabs *slabs;
+	size_t slab;
+	uint64_t index; /**< in the slab */
+};
+
+void *hawk_slabs_begin(const struct hawk_slabs *slabs)
+{
+	struct cursor *cursor = calloc(1, sizeof(*cursor));
+
+	if (cursor)
+		cursor->slabs = slabs;
+	return cursor;
+}
+
+static const uint8_t piece_states[] = {
+	[HAWK_OBJECT_LIVE] = HAWK_PIECE_LIVE,
+	[HAWK_OBJECT_FREE] = HAWK_PIECE_FREE,
+	[HAWK_OBJECT_CACHED] = HAWK_PIECE_CACHED,
+	[HAWK_OBJECT_INTERNAL] = HAWK_PIECE_INTERNAL,
+};
+
+bool hawk_slabs_next(void *context, bool all, struct hawk_piece *ret)
+{
+	struct cursor *cursor = context;
+	const struct hawk_slabs *slabs = cursor->slabs;
+
+	for (; cursor->slab < slabs->count; cursor->slab++, cursor->index = 0) {
+		const struct hawk_slab *slab = &slabs->items[cursor->slab];
+
+		for (; cursor->index < slab->count; cursor->index++) {
+			enum hawk_object_state state =
+				hawk_slabs_state(slabs, slab->first + cursor->index);
+
+			if (!all && (state == HAWK_OBJECT_FREE || state == HAWK_OBJECT_CACHED))
+				continue;
+			*ret = (struct hawk_piece){.start = slab->start +
+							    cursor->index++ * slab->object_bytes,
+						   .bytes = slab->object_bytes,
+						   .state = piece_states[state]};
+			return true;
+		}
+	}
+	return false;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Objects of equal size in a row, and which of them are live: what tcmalloc calls a span, jemalloc
+ * a slab, mimalloc a page, and one large block on its own as well. Two bits an object. Private to
+ * heap/.
+ */
+#ifndef HAWK_ANALYZER_HEAP_SLABS_H
+#define HAWK_ANALYZER_HEAP_SLABS_H
+
+#include "native.h"
+
+enum hawk_object_state {
+	HAWK_OBJECT_LIVE = 0,
+	HAWK_OBJECT_FREE = 1,
+	HAWK_OBJECT_CACHED = 2,   /**< by a thread or a processor: free, and looks live */
+	HAWK_OBJECT_INTERNAL = 3, /**< live, the allocator's own */
+};
+
+struct hawk_slab {
+	uint64_t start;
+	uint64_t object_bytes;
+	uint64_t count; /**< of objects */
+	uint64_t first; /**< number of its first object, over all slabs */
+};
+
+/** Zeros are none. */
+struct hawk_slabs {
+	struct hawk_slab *items; /**< ascending, disjoint once finished */
+	size_t count, capacity;
+	uint8_t *states; /**< four objects a byte */
+	uint64_t object_count;
+	size_t overlapping; /**< slabs left out, because they reach into an earlier one */
+};
+
+/** Adds a slab; empty ones and those that wrap around are ignored. */
+struct hawk_error *hawk_slabs_add(struct hawk_slabs *slabs, uint64_t start, uint64_t object_bytes,
+				  uint64_t count);
+
+/** Call once, when all are added: sorts them; all objects are live. */
+struct hawk_error *hawk_slabs_finish(struct hawk_slabs *slabs);
+void hawk_slabs_deinit(struct hawk_slabs *slabs);
+
+/** Returns the finished slab that holds `address`, or NULL. */
+const struct hawk_slab *hawk_slabs_at(const struct hawk_slabs *slabs, uint64_t address);
+
+enum hawk_object_state hawk_slabs_state(const struct hawk_slabs *slabs, uint64_t object);
+
+/**
+ * Says what became of the object that begins at `address`. Returns false, and changes nothing, if
+ * none begins there or if it is not live: so a list of free objects that runs in a ring, or into
+ * another one, is left at once.
+ */
+bool hawk_slabs_mark(struct hawk_slabs *slabs, uint64_t address, enum hawk_object_state state);
+
+/** The same with the object's number, as in `first` and those that follow. */
+void hawk_slabs_set(struct hawk_slabs *slabs, uint64_t object, enum hawk_object_state state);
+
+/** Marks all objects of a list in which each begins with the address of the next, masked with
+ * `mask`. Returns how many; stops at the first that is none. */
+uint64_t hawk_slabs_mark_list(struct hawk_slabs *slabs, struct hawk_near *near, uint64_t first,
+			      uint64_t mask, enum hawk_object_state state);
+
+/** Makes a cursor for hawk_slabs_next(); the caller frees it. NULL = no memory. */
+void *hawk_slabs_begin(const struct hawk_slabs *slabs);
+
+/** As `next` of a walker. */
+bool hawk_slabs_next(void *cursor, bool all, struct hawk_piece *ret);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Threads' caches: a list of free objects for each class. From 2.6 on each list has its class's
+ * size behind it, and so is found wherever it lies; earlier ones by pointers in the library's data.
+ *
+ *     list, from 2.6 on:  | first | length 32, low 32 | longest 32, ... 32 | size |
+ *     list, before:       | first | length 32, low 32 | longest 32, ... 32 |
+ */
+#include "tcmalloc.h"
+
+enum {
+	STRIDE = 0x20,
+	SIZE_OFFSET = 0x18,
+	OLD_STRIDE = 0x18,
+	OLD_NEXT = 0,
+	OLD_CACHES_MAX = 1 << 16,
+};
+
+static void mark_lists(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near, uint64_t lists,
+		       unsigned stride)
+{
+	for (uint32_t i = 1; i < tcmalloc->classes && tcmalloc->class_bytes[i]; i++) {
+		uint64_t first;
+
+		if (hawk_word(near, lists + (uint64_t)i * stride, &first))
+			hawk_slabs_mark_list(&tcmalloc->slabs, near, first, UINT64_MAX,
+					     HAWK_OBJECT_CACHED);
+	}
+	tcmalloc->caches++;
+}
+
+/* Do the sizes of all classes stand behind lists that begin at `lists`? */
+static bool has_sizes(const struct hawk_tcmalloc *tcmalloc, struct hawk_near *near, uint64_t lists)
+{
+	for (uint32_t i = 1; i < tcmalloc->classes && tcmalloc->class_bytes[i]; i++) {
+		uint64_t word;
+
+		if (!hawk_word(near, lists + (uint64_t)i * STRIDE + SIZE_OFFSET, &word) ||
+		    (uint32_t)word != tcmalloc->class_bytes[i])
+			return false;
+	}
+	return true;
+}
+
+/* Caches lie in memory that holds no spans. */
+static struct hawk_error *search(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
+				 uint64_t at, uint64_t end)
+{
+	struct hawk_error *err = NULL;
+	uint64_t word;
+
+	for (; !err && hawk_next_word(near, &at, end, &word); at += 8) {
+		uint64_t lists = at - SIZE_OFFSET - STRIDE;
+
+		if ((uint32_t)word != tcmalloc->class_bytes[1] || !has_sizes(tcmalloc, near, lists))
+			continue;
+		mark_lists(tcmalloc, near, lists, STRIDE);
+		err = hawk_claims_add(&tcmalloc->metadata, lists,
+				      lists + (uint64_t)tcmalloc->classes * STRIDE);
+	}
+	return err;
+}
+
+static struct hawk_error *search_memory(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near)
+{
+	size_t count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(tcmalloc->target, &count);
+	struct hawk_error *err = NULL;
+
+	for (size_t i = 0; i < count && !err; i++) {
+		uint64_t at = mappings[i].start;
+		uint64_t end = at + mappings[i].present_bytes;
+
+		if (!hawk_is_anonymous(tcmalloc->target, &mappings[i]))
+			continue;
+		while (!err && at < end) {
+			const struct hawk_claim *pages = hawk_claims_from(&tcmalloc->pages, at);
+			uint64_t limit = pages && pages->start < end ? pages->start : end;
+
+			if (limit > at)
+				err = search(tcmalloc, near, at, limit);
+			at = pages && pages->end > limit ? pages->end : end;
+		}
+	}
+	return err;
+}
+
+/* Is every list empty, or of objects of its class? */
+static bool is_old_cache(const struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
+			 uint64_t lists)
+{
+	unsigned used = 0;
+
+	for (uint32_t i = 1; i < tcmalloc->classes && tcmalloc->class_bytes[i]; i++) {
+		uint64_t first;
+		uint32_t length;
+		const struct hawk_slab *slab;
+
+		if (!hawk_word(near, lists + (uint64_t)i * OLD_STRIDE, &first) ||
+		    !hawk_half(near, lists + (uint64_t)i * OLD_STRIDE + 8, &length) ||
+		    !first != !length)
+			return false;
+		slab = first ? hawk_slabs_at(&tcmalloc->slabs, first) : NULL;
+		if (first && (!slab || slab->object_bytes != tcmalloc->class_bytes[i]))
+			return false;
+		used += first != 0;
+	}
+	return used;
+}
+
+/* Lists lie 0x30 behind the start of a cache in 2.0 to 2.5, whose first word leads to the next. */
+static struct hawk_error *search_old(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
+				     const struct hawk_mapping *mapping)
+{
+	enum { LISTS = 0x30 };
+	uint64_t at = (mapping->start + 7) & -UINT64_C(8), cache;
+	uint64_t end = mapping->start + mapping->present_bytes;
+
+	for (; hawk_next_word(near, &at, end, &cache); at += 8)
+		for (unsigned i = 0;
+		     i < OLD_CACHES_MAX && cache && is_old_cache(tcmalloc, near, cache + LISTS);
+		     i++) {
+			mark_lists(tcmalloc, near, cache + LISTS, OLD_STRIDE);
+			if (!hawk_word(near, cache + OLD_NEXT, &cache))
+				break;
+		}
+	return NULL;
+}
+
+struct hawk_error *hawk_tcmalloc_mark_cached(struct hawk_tcmalloc *tcmalloc)
+{
+	size_t count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(tcmalloc->target, &count);
+	struct hawk_near near = {.target = tcmalloc->target};
+	struct hawk_error *err = NULL;
+
+	if (!tcmalloc->wide_sizes)
+		return search_memory(tcmalloc, &near);
+	for (size_t i = 0; i < count && !err; i++)
+		if (hawk_is_module_data(tcmalloc->target, &mappings[i]))
+			err = search_old(tcmalloc, &near, &mappings[i]);
+	return err;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The central lists, one for each class of sizes: each has its class's number, at the same distance
+ * in every version. They lead to all spans of small objects, and to the free objects in them.
+ */
+#include "tcmalloc.h"
+
+enum {
+	STRIDE = 0x4c0,
+	CLASS_OFFSET = 8,
+	EMPTY_OFFSET = 0x10, /* heads of rings are spans themselves */
+	NONEMPTY_OFFSET = 0x40,
+	SLOTS_OFFSET = 0x80, /* lists that were handed back: first, last */
+	SLOTS = 64,
+	SLOTS_USED_OFFSET = 0x480,
+	CLASSES_MIN = 40,
+	SMALL_MAX = 0x40000, /* the largest class */
+	SPAN_NEXT = 0x10,
+	SPAN_OBJECTS = 0x20,
+	SPAN_USED = 0x28,
+};
+
+bool hawk_tcmalloc_span(struct hawk_near *near, uint64_t address, struct hawk_tcmalloc_span *ret)
+{
+	uint64_t words[HAWK_SPAN_BYTES / 8];
+
+	if (hawk_near_read(near, address, words, sizeof(words)) != sizeof(words))
+		return false;
+	*ret = (struct hawk_tcmalloc_span){
+		.page = words[0],
+		.pages = words[1],
+		.next = words[SPAN_NEXT / 8],
+		.objects = words[SPAN_OBJECTS / 8],
+		.used = (uint16_t)words[SPAN_USED / 8],
+		.size_class = (uint8_t)(words[SPAN_USED / 8] >> 16),
+		.location = words[SPAN_USED / 8] >> 24 & 3,
+		.sampled = words[SPAN_USED / 8] >> 26 & 1,
+	};
+	return ret->pages && ret->page < UINT64_C(1) << (48 - HAWK_TCMALLOC_PAGE_LOG2) &&
+	       ret->pages < UINT64_C(1) << (48 - HAWK_TCMALLOC_PAGE_LOG2);
+}
+
+static uint32_t count_classes(struct hawk_near *near, uint64_t first)
+{
+	uint32_t count = 0;
+	uint64_t word;
+
+	while (count < HAWK_TCMALLOC_CLASSES &&
+	       hawk_word(near, first + (uint64_t)count * STRIDE + CLASS_OFFSET, &word) &&
+	       (uint32_t)word == count)
+		count++;
+	return count;
+}
+
+static bool find_lists(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
+		       const struct hawk_mapping *mapping)
+{
+	uint64_t at = (mapping->start + 7) & -UINT64_C(8);
+	uint64_t end = mapping->start + mapping->present_bytes, word;
+
+	/* The first class is 0: the second is looked for. */
+	for (; hawk_next_word(near, &at, end, &word); at += 8) {
+		uint64_t first = at - STRIDE - CLASS_OFFSET;
+
+		if ((uint32_t)word != 1 || first < mapping->start)
+			continue;
+		tcmalloc->classes = count_classes(near, first);
+		tcmalloc->central = first;
+		if (tcmalloc->classes >= CLASSES_MIN)
+			return true;
+	}
+	return false;
+}
+
+/* Sizes of all classes: ascending multiples of 8 up to the largest. */
+static bool read_sizes(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near, uint64_t at,
+		       unsigned bytes)
+{
+	uint64_t last = 0;
+
+	for (uint32_t i = 0; i < tcmalloc->classes; i++) {
+		uint64_t size = 0;
+
+		if (hawk_near_read(near, at + (uint64_t)i * bytes, &size, bytes) != bytes ||
+		    size % 8 || size > SMALL_MAX || (i ? size <= last : size != 0)) {
+			tcmalloc->class_bytes[i] = 0;
+			return last == SMALL_MAX;
+		}
+		tcmalloc->class_bytes[i] = last = size;
+	}
+	return last == SMALL_MAX;
+}
+
+static bool find_sizes(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
+		       const struct hawk_mapping *mapping)
+{
+	uint64_t at = (mapping->start + 3) & -UINT64_C(4);
+	uint64_t end = mapping->start + mapping->present_bytes;
+
+	for (; at + 16 <= end; at += 4) {
+		uint32_t halves[4];
+
+		if (hawk_near_read(near, at, halves, sizeof(halves)) != sizeof(halves) || halves[0])
+			continue;
+		tcmalloc->wide_sizes = !halves[1] && halves[2] == 8 && !halves[3];
+		if ((tcmalloc->wide_sizes || (halves[1] == 8 && halves[2] == 16)) &&
+		    read_sizes(tcmalloc, near, at, tcmalloc->wide_sizes ? 8 : 4))
+			return true;
+	}
+	return false;
+}
+
+bool hawk_tcmalloc_find_central(struct hawk_tcmalloc *tcmalloc)
+{
+	size_t count, lists = SIZE_MAX;
+	const struct hawk_mapping *mappings = hawk_target_mappings(tcmalloc->target, &count);
+	struct hawk_near near = {.target = tcmalloc->target};
+
+	for (size_t i = 0; i < count && lists == SIZE_MAX; i++)
+		if (hawk_is_module_data(tcmalloc->target, &mappings[i]) &&
+		    find_lists(tcmalloc, &near, &mappings[i]))
+			lists = i;
+	for (size_t i = 0; i < count && lists != SIZE_MAX; i++)
+		if (hawk_is_module_data(tcmalloc->target, &mappings[i]) &&
+		    find_sizes(tcmalloc, &near, &mappings[i]))
+			return true;
+	return false;
+}
+
+static struct hawk_error *add_span(struct hawk_tcmalloc *tcmalloc, uint64_t address,
+				   const struct hawk_tcmalloc_span *span)
+{
+	uint64_t start = span->page << HAWK_TCMALLOC_PAGE_LOG2;
+	uint64_t bytes = span->pages << HAWK_TCMALLOC_PAGE_LOG2;
+	uint64_t object_bytes = tcmalloc->class_bytes[span->size_class];
+	struct hawk_error *err;
+
+	if (!hawk_array_reserve(&tcmalloc->spans, tcmalloc->span_count, &tcmalloc->span_capacity,
+				sizeof(*tcmalloc->spans)))
+		return &hawk_enomem;
+	tcmalloc->spans[tcmalloc->span_count++] = address;
+	err = hawk_slabs_add(&tcmalloc->slabs, start, object_bytes, bytes / object_bytes);
+	if (!err)
+		err = hawk_claims_add(&tcmalloc->pages, start, start + bytes);
+	return err ? err : hawk_claims_add(&tcmalloc->metadata, address, address + HAWK_SPAN_BYTES);
+}
+
+/* A ring of spans. It ends at the first that is not of the class; all rings together have at most
+ * as many as memory has pages. */
+static struct hawk_error *read_ring(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
+				    uint64_t head, uint32_t size_class)
+{
+	uint64_t most = hawk_target_present_bytes(tcmalloc->target) >> HAWK_TCMALLOC_PAGE_LOG2;
+	struct hawk_tcmalloc_span span;
+	struct hawk_error *err = NULL;
+	uint64_t at;
+
+	if (!hawk_word(near, head + SPAN_NEXT, &at))
+		return NULL;
+	while (!err && at != head && tcmalloc->span_count <= most &&
+	       hawk_tcmalloc_span(near, at, &span) && span.size_class == size_class) {
+		err = add_span(tcmalloc, at, &span);
+		at = span.next;
+	}
+	return err;
+}
+
+struct hawk_error *hawk_tcmalloc_read_spans(struct hawk_tcmalloc *tcmalloc)
+{
+	struct hawk_near near = {.target = tcmalloc->target};
+	struct hawk_error *err = NULL;
+
+	for (uint32_t i = 1; !err && i < tcmalloc->classes && tcmalloc->class_bytes[i]; i++) {
+		uint64_t list = tcmalloc->central + (uint64_t)i * STRIDE;
+
+		err = read_ring(tcmalloc, &near, list + EMPTY_OFFSET, i);
+		if (!err)
+			err = read_ring(tcmalloc, &near, list + NONEMPTY_OFFSET, i);
+	}
+	return err;
+}
+
+/* Lists of free objects that threads have handed back whole. */
+static void mark_slots(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near, uint64_t list)
+{
+	uint32_t used;
+	uint64_t first;
+
+	if (!hawk_half(near, list + SLOTS_USED_OFFSET, &used) || used > SLOTS)
+		return;
+	for (uint32_t i = 0; i < used; i++)
+		if (hawk_word(near, list + SLOTS_OFFSET + 16 * (uint64_t)i, &first))
+			hawk_slabs_mark_list(&tcmalloc->slabs, near, first, UINT64_MAX,
+					     HAWK_OBJECT_CACHED);
+}
+
+struct hawk_error *hawk_tcmalloc_mark_free(struct hawk_tcmalloc *tcmalloc)
+{
+	struct hawk_near near = {.target = tcmalloc->target};
+
+	for (size_t i = 0; i < tcmalloc->span_count; i++) {
+		struct hawk_tcmalloc_span span;
+		const struct hawk_slab *slab;
+		uint64_t free_count;
+
+		if (!hawk_tcmalloc_span(&near, tcmalloc->spans[i], &span))
+			continue;
+		slab = hawk_slabs_at(&tcmalloc->slabs, span.page << HAWK_TCMALLOC_PAGE_LOG2);
+		free_count = hawk_slabs_mark_list(&tcmalloc->slabs, &near, span.objects, UINT64_MAX,
+						  HAWK_OBJECT_FREE);
+		tcmalloc->differing += !slab || slab->count - free_count != span.used;
+	}
+	for (uint32_t i = 1; i < tcmalloc->classes; i++)
+		mark_slots(tcmalloc, &near, tcmalloc->central + (uint64_t)i * STRIDE);
+	return NULL;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Large blocks, and small ones whose stack was taken, have a span each, which only the map of pages
+ * leads to. The map is found by spans that are known already: a leaf has the span's address at the
+ * place of its first page.
+ *
+ *     2 levels (2.6 to 2.18):  root[2^17] -> leaf[2^18]
+ *     3 levels (2.0 to 2.5):   root[2^12] -> node[2^12] -> leaf[2^11]
+ */
+#include "tcmalloc.h"
+
+enum {
+	LEAF_LOG2 = 18,
+	ROOT_LOG2 = 17,
+	OLD_LEAF_LOG2 = 11,
+	OLD_NODE_LOG2 = 12,
+	SAMPLES = 64,
+	VOTES_MIN = 2,
+	CANDIDATES = 64,
+	SAMPLED_DEPTH_MAX = 64,
+};
+
+static uint64_t mask(unsigned bits)
+{
+	return (UINT64_C(1) << bits) - 1;
+}
+
+/** The map: how its leaves are reached. */
+struct map {
+	uint64_t root;
+	bool old;
+};
+
+/* The leaf that has the page, or 0. */
+static uint64_t leaf_of(struct hawk_near *near, const struct map *map, uint64_t page)
+{
+	uint64_t node, leaf;
+
+	if (!map->old)
+		return hawk_word(near, map->root + 8 * (page >> LEAF_LOG2), &leaf) ? leaf : 0;
+	return hawk_word(near, map->root + 8 * (page >> (OLD_LEAF_LOG2 + OLD_NODE_LOG2)), &node) &&
+			       node &&
+			       hawk_word(near,
+					 node + 8 * (page >> OLD_LEAF_LOG2 & mask(OLD_NODE_LOG2)),
+					 &leaf)
+		       ? leaf
+		       : 0;
+}
+
+static unsigned leaf_log2(const struct map *map)
+{
+	return map->old ? OLD_LEAF_LOG2 : LEAF_LOG2;
+}
+
+/* The span that the map has for a page, or 0. */
+static uint64_t span_of(struct hawk_near *near, const struct map *map, uint64_t page)
+{
+	uint64_t leaf = leaf_of(near, map, page), span;
+
+	return leaf && hawk_word(near, leaf + 8 * (page & mask(leaf_log2(map))), &span) ? span : 0;
+}
+
+/* How many of some spans the map knows. */
+static unsigned count_known(const struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
+			    const struct map *map)
+{
+	size_t step = tcmalloc->span_count / SAMPLES + 1;
+	unsigned known = 0;
+
+	for (size_t i = 0; i < tcmalloc->span_count; i += step) {
+		struct hawk_tcmalloc_span span;
+
+		known += hawk_tcmalloc_span(near, tcmalloc->spans[i], &span) &&
+			 span_of(near, map, span.page) == tcmalloc->spans[i];
+	}
+	return known;
+}
+
+static bool fits(const struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
+		 const struct map *map)
+{
+	size_t step = tcmalloc->span_count / SAMPLES + 1;
+	size_t asked = (tcmalloc->span_count + step - 1) / step;
+
+	return count_known(tcmalloc, near, map) * 10 >= asked * 9;
+}
+
+/* Looks in modules' data for the root: of the younger form it lies there itself, of the older one a
+ * pointer to it does. */
+static bool find_in_data(const struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
+			 const struct hawk_mapping *mapping, uint64_t page, struct map *ret)
+{
+	uint64_t at = (mapping->start + 7) & -UINT64_C(8);
+	uint64_t end = mapping->start + mapping->present_bytes, word;
+	uint64_t root_entry = 8 * (page >> LEAF_LOG2);
+	struct hawk_tcmalloc_span span;
+
+	if (!hawk_tcmalloc_span(near, tcmalloc->spans[0], &span))
+		return false;
+	for (; hawk_next_word(near, &at, end, &word); at += 8) {
+		uint64_t leaf_word;
+
+		*ret = (struct map){.root = at - root_entry};
+		if (word % 8 == 0 &&
+		    hawk_word(near, word + 8 * (page & mask(LEAF_LOG2)), &leaf_word) &&
+		    leaf_word == tcmalloc->spans[0] && fits(tcmalloc, near, ret))
+			return true;
+		*ret = (struct map){.root = word, .old = true};
+		if (word % 8 == 0 && span_of(near, ret, page) == tcmalloc->spans[0] &&
+		    fits(tcmalloc, near, ret))
+			return true;
+	}
+	return false;
+}
+
+static bool find_map(const struct hawk_tcmalloc *tcmalloc, struct hawk_near *near, struct map *ret)
+{
+	size_t count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(tcmalloc->target, &count);
+	struct hawk_tcmalloc_span span;
+
+	if (!tcmalloc->span_count || !hawk_tcmalloc_span(near, tcmalloc->spans[0], &span))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (mappings[i].flags & HAWK_MAPPING_WRITE &&
+		    (hawk_is_module_data(tcmalloc->target, &mappings[i])) &&
+		    find_in_data(tcmalloc, near, &mappings[i], span.page, ret))
+			return true;
+	return false;
+}
+
+static struct hawk_error *add_sample(struct hawk_tcmalloc *tcmalloc, uint64_t start, uint64_t stack,
+				     struct hawk_near *near, uint64_t *bytes)
+{
+	uint64_t record[2];
+
+	if (hawk_near_read(near, stack, record, sizeof(record)) != sizeof(record) ||
+	    record[1] > SAMPLED_DEPTH_MAX || record[0] > *bytes)
+		return NULL;
+	if (!hawk_array_reserve(&tcmalloc->samples, tcmalloc->sample_count,
+				&tcmalloc->sample_capacity, sizeof(*tcmalloc->samples)))
+		return &hawk_enomem;
+	tcmalloc->samples[tcmalloc->sample_count++] =
+		(struct hawk_tcmalloc_sample){start, record[0], stack};
+	/* Small ones have the usable size of their class, though the whole span is theirs. */
+	for (uint32_t i = 1; i < tcmalloc->classes && tcmalloc->class_bytes[i]; i++)
+		if (record[0] <= tcmalloc->class_bytes[i]) {
+			*bytes = tcmalloc->class_bytes[i];
+			break;
+		}
+	return NULL;
+}
+
+/* One block with a span of its own. */
+static struct hawk_error *add_large(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
+				    uint64_t address, const struct hawk_tcmalloc_span *span)
+{
+	uint64_t start = span->page << HAWK_TCMALLOC_PAGE_LOG2;
+	uint64_t bytes = span->pages << HAWK_TCMALLOC_PAGE_LOG2, whole = bytes;
+	struct hawk_error *err = NULL;
+
+	if (span->sampled)
+		err = add_sample(tcmalloc, start, span->objects, near, &bytes);
+	if (!err)
+		err = hawk_slabs_add(&tcmalloc->slabs, start, bytes, 1);
+	if (!err)
+		err = hawk_claims_add(&tcmalloc->pages, start, start + whole);
+	return err ? err : hawk_claims_add(&tcmalloc->metadata, address, address + HAWK_SPAN_BYTES);
+}
+
+/* All spans of one leaf. Only the first and the last page of a large one are sure to be there, and
+ * entries between may be stale: a span counts at its first page. */
+static struct hawk_error *read_leaf(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
+				    const struct map *map, uint64_t leaf, uint64_t first_page)
+{
+	uint64_t bytes = UINT64_C(8) << leaf_log2(map), at = leaf, address;
+	struct hawk_error *err = hawk_claims_add(&tcmalloc->metadata, leaf, leaf + bytes);
+
+	for (; !err && hawk_next_word(near, &at, leaf + bytes, &address); at += 8) {
+		struct hawk_tcmalloc_span span;
+
+		if (!hawk_tcmalloc_span(near, address, &span) ||
+		    span.page != first_page + (at - leaf) / 8)
+			continue;
+		if (span.location) /* free: still the allocator's memory */
+			err = hawk_claims_add(&tcmalloc->pages,
+					      span.page << HAWK_TCMALLOC_PAGE_LOG2,
+					      (span.page + span.pages) << HAWK_TCMALLOC_PAGE_LOG2);
+		else if (!span.size_class)
+			err = add_large(tcmalloc, near, address, &span);
+	}
+	return err;
+}
+
+static struct hawk_error *read_node(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
+				    const struct map *map, uint64_t node, uint64_t first_page,
+				    unsigned log2, unsigned page_log2)
+{
+	uint64_t at = node, end = node + (UINT64_C(8) << log2), next;
+	struct hawk_error *err = NULL;
+
+	for (; !err && hawk_next_word(near, &at, end, &next); at += 8) {
+		uint64_t page = first_page + ((at - node) / 8 << page_log2);
+
+		err = page_log2 > leaf_log2(map) ? read_node(tcmalloc, near, map, next, page,
+							     OLD_NODE_LOG2, OLD_LEAF_LOG2)
+						 : read_leaf(tcmalloc, near, map, next, page);
+	}
+	return err;
+}
+
+static int by_start(const void *left, const void *right)
+{
+	const struct hawk_tcmalloc_sample *a = left, *b = right;
+
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+struct hawk_error *hawk_tcmalloc_read_large(struct hawk_tcmalloc *tcmalloc)
+{
+	struct hawk_near near = {.target = tcmalloc->target};
+	struct hawk_error *err;
+	struct map map;
+
+	tcmalloc->large_missing = !find_map(tcmalloc, &near, &map);
+	if (tcmalloc->large_missing)
+		return NULL;
+	err = map.old ? read_node(tcmalloc, &near, &map, map.root, 0, OLD_NODE_LOG2,
+				  OLD_LEAF_LOG2 + OLD_NODE_LOG2)
+		      : read_node(tcmalloc, &near, &map, map.root, 0, ROOT_LOG2, LEAF_LOG2);
+	if (tcmalloc->sample_count)
+		qsort(tcmalloc->samples, tcmalloc->sample_count, sizeof(*tcmalloc->samples),
+		      by_start);
+	return err;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * gperftools' tcmalloc 2.0 to 2.18 as it lies in memory. Everything is found by its shape; no
+ * symbol and no file is needed. Private to heap/tcmalloc/.
+ *
+ *     central list of a class:  | lock | class | empty spans | other spans | ... | full lists kept
+ * | span:                     | page | pages | next, previous | free objects | used | class | bits
+ * | thread's cache:           a list of free objects for each class page map:                 a
+ * page's number -> its span
+ */
+#ifndef HAWK_ANALYZER_HEAP_TCMALLOC_TCMALLOC_H
+#define HAWK_ANALYZER_HEAP_TCMALLOC_TCMALLOC_H
+
+#include "slabs.h"
+
+enum { HAWK_TCMALLOC_CLASSES = 128 };
+
+/** A span of one block whose stack was taken: what the program asked for, and by which calls. */
+struct hawk_tcmalloc_sample {
+	uint64_t start;
+	uint64_t requested;
+	uint64_t stack; /**< address of the record: bytes asked for, depth, program counters */
+};
+
+struct hawk_tcmalloc {
+	const struct hawk_target *target;
+	uint64_t central; /**< address of the first class's list */
+	uint32_t classes; /**< with class 0, which is of large blocks */
+	uint64_t class_bytes[HAWK_TCMALLOC_CLASSES];
+	bool wide_sizes; /**< sizes of classes are 64-bit numbers (2.0 to 2.5) */
+	struct hawk_slabs slabs;
+	uint64_t *spans; /**< addresses of those of small objects, until they are finished */
+	size_t span_count, span_capacity;
+	struct hawk_tcmalloc_sample *samples; /**< ascending */
+	size_t sample_count, sample_capacity;
+	struct hawk_claims metadata;
+	struct hawk_claims
+		pages;      /**< what spans cover: the allocator's, for other walkers to leave */
+	uint64_t caches;    /**< of threads */
+	uint64_t differing; /**< spans whose count of used objects is not what lists say */
+	bool large_missing; /**< the map of pages was not found: large blocks are not known */
+};
+
+/** Finds spans and caches. `*is_there` false: nothing is to be freed. */
+struct hawk_error *hawk_tcmalloc_find(const struct hawk_target *target, struct hawk_tcmalloc *ret,
+				      bool *is_there);
+void hawk_tcmalloc_deinit(struct hawk_tcmalloc *tcmalloc);
+
+/** Stages of hawk_tcmalloc_find(), in this order. */
+bool hawk_tcmalloc_find_central(struct hawk_tcmalloc *tcmalloc);
+struct hawk_error *hawk_tcmalloc_read_spans(struct hawk_tcmalloc *tcmalloc);
+struct hawk_error *hawk_tcmalloc_read_large(struct hawk_tcmalloc *tcmalloc);
+struct hawk_error *hawk_tcmalloc_mark_free(struct hawk_tcmalloc *tcmalloc);
+struct hawk_error *hawk_tcmalloc_mark_cached(struct hawk_tcmalloc *tcmalloc);
+
+enum {
+	HAWK_TCMALLOC_PAGE_LOG2 = 13,
+	HAWK_SPAN_BYTES = 0x30,
+};
+
+/** A span, as read. */
+struct hawk_tcmalloc_span {
+	uint64_t page, pages;
+	uint64_t next;
+	uint64_t objects; /**< first free one; of a sampled block its stack */
+	uint16_t used;
+	uint8_t size_class;
+	uint8_t location; /**< 0 = in use */
+	bool sampled;
+};
+
+bool hawk_tcmalloc_span(struct hawk_near *near, uint64_t address, struct hawk_tcmalloc_span *ret);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What the walkers of allocators share.
+ */
+#include "walker.h"
+
+#include <stdlib.h>
+
+enum { PAGE_BYTES = 4096 };
+
+struct hawk_error *hawk_claims_add(struct hawk_claims *claims, uint64_t start, uint64_t end)
+{
+	if (!hawk_array_reserve(&claims->items, claims->count, &claims->capacity,
+				sizeof(*claims->items)))
+		return &hawk_enomem;
+	claims->items[claims->count++] = (struct hawk_claim){start, end};
+	return NULL;
+}
+
+static int by_start(const void *left, const void *right)
+{
+	const struct hawk_claim *a = left, *b = right;
+
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+void hawk_claims_sort(struct hawk_claims *claims)
+{
+	size_t used = 0;
+
+	if (claims->count)
+		qsort(claims->items, claims->count, sizeof(*claims->items), by_start);
+	for (size_t i = 0; i < claims->count; i++) {
+		struct hawk_claim *last = used ? &claims->items[used - 1] : NULL;
+
+		if (last && claims->items[i].start <= last->end) {
+			if (last->end < claims->items[i].end)
+				last->end = claims->items[i].end;
+		} else {
+			claims->items[used++] = claims->items[i];
+		}
+	}
+	claims->count = used;
+}
+
+const struct hawk_claim *hawk_claims_from(const struct hawk_claims *claims, uint64_t address)
+{
+	size_t i = hawk_array_first_above(claims->items, claims->count, sizeof(*claims->items),
+					  offsetof(struct hawk_claim, end), address);
+
+	return i < claims->count ? &claims->items[i] : NULL;
+}
+
+struct hawk_error *hawk_claims_put(const struct hawk_claims *claims, uint8_t kind,
+				   struct hawk_heap_spans *ret)
+{
+	struct hawk_error *err = NULL;
+
+	for (size_t i = 0; i < claims->count && !err; i++)
+		err = hawk_heap_spans_add(ret,
+					  (struct hawk_heap_span){.start = claims->items[i].start,
+								  .end = claims->items[i].end,
+								  .kind = kind});
+	return err;
+}
+
+void hawk_claims_deinit(struct hawk_claims *claims)
+{
+	free(claims->items);
+	*claims = (struct hawk_claims){0};
+}
+
+bool hawk_next_word(struct hawk_near *near, uint64_t *at, uint64_t end, uint64_t *ret)
+{
+	uint64_t data = 0, data_end = 0;
+
+	for (; *at + sizeof(*ret) <= end; *at += sizeof(*ret)) {
+		if (*at >= data_end) {
+			if (!hawk_target_next_data(near->target, *at, end, &data, &data_end))
+				return false;
+			data &= -UINT64_C(8);
+			*at = data > *at ? data : *at;
+		}
+		if (hawk_word(near, *at, ret) && *ret)
+			return true;
+	}
+	return false;
+}
+
+bool hawk_is_module_data(const struct hawk_target *target, const struct hawk_mapping *mapping)
+{
+	return mapping->flags & HAWK_MAPPING_WRITE && hawk_target_module_at(target, mapping->start);
+}
+
+bool hawk_is_anonymous(const struct hawk_target *target, const struct hawk_mapping *mapping)
+{
+	return mapping->flags & HAWK_MAPPING_WRITE && !mapping->path &&
+	       !hawk_target_module_at(target, mapping->start);
+}
+
+void hawk_unclaimed_begin(struct hawk_unclaimed *walk, const struct hawk_target *target,
+			  const struct hawk_claims *claims)
+{
+	*walk = (struct hawk_unclaimed){.target = target, .claims = claims};
+}
+
+static uint64_t page_up(uint64_t address)
+{
+	return (address + PAGE_BYTES - 1) & -(uint64_t)PAGE_BYTES;
+}
+
+/* Moves on to data in the mapping that nobody has claimed; false: there is no more. */
+static bool find_data(struct hawk_unclaimed *walk, uint64_t end)
+{
+	while (walk->at < end) {
+		const struct hawk_claim *claim = hawk_claims_from(walk->claims, walk->at);
+		uint64_t data;
+
+		if (claim && claim->start <= walk->at) {
+			walk->at = page_up(claim->end);
+			continue;
+		}
+		walk->limit = claim && claim->start < end ? claim->start : end;
+		if (!hawk_target_next_data(walk->target, walk->at, walk->limit, &data,
+					   &walk->data_end)) {
+			walk->at = page_up(walk->limit);
+			continue;
+		}
+		data &= -(uint64_t)PAGE_BYTES;
+		walk->at = data > walk->at ? data : walk->at;
+		return true;
+	}
+	return false;
+}
+
+bool hawk_unclaimed_page(struct hawk_unclaimed *walk)
+{
+	size_t count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(walk->target, &count);
+
+	walk->at = page_up(walk->at);
+	for (; walk->mapping < count; walk->mapping++) {
+		const struct hawk_mapping *mapping = &mappings[walk->mapping];
+
+		if (walk->at < mapping->start)
+			walk->at = page_up(mapping->start);
+		if (walk->at < walk->data_end && walk->at < mapping->end)
+			return true;
+		if (hawk_is_anonymous(walk->target, mapping) && find_data(walk, mapping->end))
+			return true;
+		walk->data_end = 0;
+	}
+	return false;
+}
