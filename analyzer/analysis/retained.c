@@ -13,10 +13,8 @@ static int compare_sites(const void *left, const void *right)
 {
 	const struct hawk_retained_site *a = left, *b = right;
 
-	if (a->retained.all_pointers != b->retained.all_pointers)
-		return a->retained.all_pointers > b->retained.all_pointers ? -1 : 1;
-	if (a->retained.start_pointers != b->retained.start_pointers)
-		return a->retained.start_pointers > b->retained.start_pointers ? -1 : 1;
+	if (a->retained != b->retained)
+		return a->retained > b->retained ? -1 : 1;
 	return a->site < b->site ? -1 : a->site > b->site;
 }
 
@@ -27,18 +25,17 @@ static void sort_sites(struct hawk_retained_sites *sites)
 }
 
 /** Replaces the lower bounds of the first sites. */
-static struct hawk_error *find_exact(const struct hawk_graph *graph, const struct hawk_reach *reach,
-				     const uint64_t *blocks, size_t exact,
-				     struct hawk_retained_sites *sites)
+static struct hawk_error *find_exact(const struct hawk_graph *graph, const uint64_t *blocks,
+				     size_t exact, struct hawk_retained_sites *sites)
 {
-	struct hawk_site_retained freed[EXACT_MAX];
+	uint64_t freed[EXACT_MAX];
 	uint32_t numbers[EXACT_MAX] = {0};
 	struct hawk_error *err;
 	size_t count = 0;
 
 	for (; count < sites->count && count < exact && count < EXACT_MAX; count++)
 		numbers[count] = sites->items[count].site;
-	err = hawk_site_freed(graph, reach, blocks, numbers, count, freed);
+	err = hawk_site_freed(graph, blocks, numbers, count, freed);
 	for (size_t i = 0; !err && i < count; i++) {
 		sites->items[i].retained = freed[i];
 		sites->items[i].exact = true;
@@ -47,10 +44,9 @@ static struct hawk_error *find_exact(const struct hawk_graph *graph, const struc
 }
 
 struct hawk_error *hawk_retained_sites_make(const struct hawk_graph *graph,
-					    const struct hawk_reach *reach,
 					    const struct hawk_selection *selection,
 					    const struct hawk_site_list *list,
-					    const struct hawk_site_retained *bounds, size_t exact,
+					    const uint64_t *bounds, size_t exact,
 					    struct hawk_retained_sites *ret)
 {
 	struct hawk_retained_sites sites = {calloc(list->count + 1, sizeof(*sites.items)), 0};
@@ -67,7 +63,7 @@ struct hawk_error *hawk_retained_sites_make(const struct hawk_graph *graph,
 		sites.count += item->blocks.objects > 0;
 	}
 	sort_sites(&sites);
-	err = find_exact(graph, reach, selection->blocks, exact, &sites);
+	err = find_exact(graph, selection->blocks, exact, &sites);
 	if (err) {
 		hawk_retained_sites_deinit(&sites);
 		return err;
@@ -103,8 +99,7 @@ static struct hawk_error *rank(const struct hawk_dominators *dominators, const u
 	uint64_t least = 0;
 
 	for (uint32_t i = 1; i <= dominators->count && !err; i++) {
-		struct hawk_retained_block item = {dominators->blocks[i], dominators->retained[i],
-						   0};
+		struct hawk_retained_block item = {dominators->blocks[i], dominators->retained[i]};
 
 		if (item.bytes < least || !hawk_block_is_chosen(chosen, item.block))
 			continue;
@@ -130,15 +125,6 @@ struct hawk_error *hawk_retained_blocks_choose(const struct hawk_heap *heap,
 	err = rank(dominators, selection->blocks, &ret->shown);
 	hawk_ranking_sort(&ret->shown);
 	return err;
-}
-
-void hawk_retained_blocks_add_start(const struct hawk_dominators *dominators,
-				    struct hawk_retained_blocks *blocks)
-{
-	struct hawk_retained_block *items = blocks->shown.items;
-
-	for (size_t i = 0; i < blocks->shown.count; i++)
-		items[i].start_bytes = hawk_dominators_retained(dominators, items[i].block);
 }
 
 void hawk_retained_blocks_deinit(struct hawk_retained_blocks *blocks)

@@ -67,16 +67,15 @@ static struct hawk_error *find_holders(const struct hawk_graph *graph,
 }
 
 static struct hawk_error *find_retained(const struct hawk_graph *graph,
-					const struct hawk_reach *reach,
 					struct hawk_suspects *suspects)
 {
-	struct hawk_site_retained retained[HAWK_SUSPECTS_MAX];
+	uint64_t retained[HAWK_SUSPECTS_MAX];
 	uint32_t sites[HAWK_SUSPECTS_MAX];
 	struct hawk_error *err;
 
 	for (size_t i = 0; i < suspects->count; i++)
 		sites[i] = suspects->items[i].site;
-	err = hawk_site_freed(graph, reach, NULL, sites, suspects->count, retained);
+	err = hawk_site_freed(graph, NULL, sites, suspects->count, retained);
 	for (size_t i = 0; !err && i < suspects->count; i++)
 		suspects->items[i].retained = retained[i];
 	return err;
@@ -186,7 +185,7 @@ struct hawk_error *hawk_suspects_find(const struct hawk_graph *graph,
 		judge(graph, ages, &ret->items[i]);
 		ret->explained_bytes += explained_bytes(graph->heap, &ret->items[i]);
 	}
-	return err ? err : find_retained(graph, reach, ret);
+	return err ? err : find_retained(graph, ret);
 }
 
 void hawk_suspects_deinit(struct hawk_suspects *suspects)

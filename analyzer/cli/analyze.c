@@ -218,7 +218,7 @@ static struct hawk_error *make_suspects(struct hawk_session *session, struct sus
 
 	ret->has_leaks = !err;
 	if (!err)
-		err = hawk_session_dominators(session, HAWK_EDGES_ALL);
+		err = hawk_session_dominators(session);
 	if (!err)
 		err = hawk_session_report(session);
 	if (!err)

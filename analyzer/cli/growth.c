@@ -25,7 +25,7 @@ static void report_doubt(struct hawk_session *session)
 
 struct growth {
 	struct hawk_site_ages *ages;
-	struct hawk_site_retained *retained;
+	uint64_t *retained;
 	struct hawk_site_list list;
 	struct hawk_growth_report report;
 };
@@ -58,7 +58,7 @@ static struct hawk_error *make(struct hawk_session *session, void *ret)
 		return err;
 	report_doubt(session);
 	if (!filtered)
-		err = hawk_session_retained(session, NULL, settings->json, &growth->retained);
+		err = hawk_session_retained(session, NULL, &growth->retained);
 	if (!err)
 		err = hawk_session_list_sites(session, &growth->list);
 	if (!err)

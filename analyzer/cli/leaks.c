@@ -159,8 +159,7 @@ static struct hawk_error *find(struct hawk_session *session, unsigned kinds,
 	if (!err && all)
 		err = hawk_session_reach(session);
 	else if (!err)
-		err = hawk_reach_make(session->graph, HAWK_EDGES_ALL, &leaks->explained,
-				      &leaks->reach);
+		err = hawk_reach_make(session->graph, &leaks->explained, &leaks->reach);
 	if (!err)
 		err = hawk_leaks_make(
 			session->graph, all ? &session->graph->explained : &leaks->explained,

@@ -37,7 +37,7 @@ static struct hawk_error *make_suspect(struct hawk_session *session,
 				       const struct hawk_profile *profile, struct suspect *ret)
 {
 	struct hawk_suspects suspects = {0};
-	struct hawk_error *err = hawk_session_dominators(session, HAWK_EDGES_ALL);
+	struct hawk_error *err = hawk_session_dominators(session);
 
 	if (!err)
 		err = hawk_session_report(session);

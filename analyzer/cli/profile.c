@@ -135,7 +135,7 @@ static struct hawk_error *make_tree(struct hawk_session *session, const uint64_t
 			   : hawk_site_tree_paths(session->graph, session->paths, groups->groups,
 						  chosen, tree);
 	}
-	err = hawk_session_dominators(session, HAWK_EDGES_ALL);
+	err = hawk_session_dominators(session);
 	if (!err)
 		err = hawk_site_tree_add_retained(session->graph, session->dominators,
 						  groups->groups, chosen, tree);

@@ -24,7 +24,7 @@ struct retained {
 	bool folded;
 	bool unknown; /**< nothing was made, because the heap is unknown */
 	struct hawk_selection selection;
-	struct hawk_site_retained *bounds; /**< these three: BY_SITE */
+	uint64_t *bounds; /**< these three: BY_SITE */
 	struct hawk_site_list list;
 	struct hawk_retained_sites sites;
 	struct hawk_retained_blocks blocks; /**< BY_BLOCK */
@@ -58,20 +58,15 @@ static struct hawk_error *choose(struct hawk_session *session, struct hawk_selec
 	return err;
 }
 
-/** By all pointers, and with `both` by start pointers, too. */
 static struct hawk_error *make_tree(struct hawk_session *session,
 				    const struct hawk_tree_roots *groups, const uint64_t *blocks,
 				    struct hawk_site_tree *tree)
 {
-	const enum hawk_edges ways[] = {HAWK_EDGES_ALL, HAWK_EDGES_START_ONLY};
-	struct hawk_error *err = NULL;
+	struct hawk_error *err = hawk_session_dominators(session);
 
-	for (unsigned i = 0; i < (tree->both ? 2 : 1) && !err; i++) {
-		err = hawk_session_dominators(session, ways[i]);
-		if (!err)
-			err = hawk_site_tree_add_retained(session->graph, session->dominators,
-							  groups->groups, blocks, tree);
-	}
+	if (!err)
+		err = hawk_site_tree_add_retained(session->graph, session->dominators,
+						  groups->groups, blocks, tree);
 	return err ? err : hawk_site_tree_finish(tree);
 }
 
@@ -84,7 +79,6 @@ static struct hawk_error *make_trees(struct hawk_session *session, struct retain
 				      !in_json && session->settings->by == BY_ROOT);
 	struct hawk_error *err = hawk_tree_roots_make(ret->report->roots, &ret->groups);
 
-	ret->tree.both = in_json || !ret->folded;
 	if (!err && ret->report->filter)
 		err = choose(session, &ret->selection);
 	ret->report->chosen = ret->selection.sites;
@@ -105,31 +99,25 @@ static struct hawk_error *make_sites(struct hawk_session *session, struct retain
 	if (!err)
 		err = hawk_session_list_sites(session, &ret->list);
 	if (!err)
-		err = hawk_session_retained(session, ret->selection.blocks, true, &ret->bounds);
+		err = hawk_session_retained(session, ret->selection.blocks, &ret->bounds);
 	return err ? err
-		   : hawk_retained_sites_make(session->graph, session->reach, &ret->selection,
-					      &ret->list, ret->bounds,
-					      ret->report->top ? ret->report->top : EXACT_SITES,
-					      &ret->sites);
+		   : hawk_retained_sites_make(
+			     session->graph, &ret->selection, &ret->list, ret->bounds,
+			     ret->report->top ? ret->report->top : EXACT_SITES, &ret->sites);
 }
 
-/** Which blocks is a matter of all pointers; those to starts come then. */
 static struct hawk_error *make_blocks(struct hawk_session *session, struct retained *ret)
 {
 	const struct hawk_heap *heap = session->heap;
 	size_t most = hawk_report_limit(ret->report, BLOCKS_TOP, heap->index.count,
 					session->settings->json || session->screen.full);
-	struct hawk_error *err = hawk_session_dominators(session, HAWK_EDGES_ALL);
+	struct hawk_error *err = hawk_session_dominators(session);
 
 	if (!err)
 		err = hawk_session_choose(session, ret->report->filter, &ret->selection);
 	if (!err)
 		err = hawk_retained_blocks_choose(heap, session->dominators, &ret->selection, most,
 						  &ret->blocks);
-	if (!err)
-		err = hawk_session_dominators(session, HAWK_EDGES_START_ONLY);
-	if (!err)
-		hawk_retained_blocks_add_start(session->dominators, &ret->blocks);
 	return err;
 }
 
@@ -241,9 +229,7 @@ const struct hawk_verb hawk_verb_retained = {
 	.summary = "what would be freed with a site, a block, a root",
 	.details =
 		"Shows shallow and retained sizes: what can be reached only through these blocks. "
-		"A conservative scan cannot be sure, so each size is given twice: by all "
-		"pointers, and only by pointers to the start of a block. Sizes of the first 10 "
-		"sites (or --top) are exact; others are lower bounds (>=).",
+		"Sizes of the first 10 sites (or --top) are exact; others are lower bounds (>=).",
 	.options = options,
 	.shared = HAWK_TAKES_FOLDED | HAWK_TAKES_POINTERS | HAWK_TAKES_QUERY | HAWK_TAKES_TARGET |
 		  HAWK_TAKES_OUTPUT | HAWK_TAKES_COLOR,

@@ -78,9 +78,7 @@ struct hawk_error *hawk_session_edges(struct hawk_session *session);
 /** Reads. */
 struct hawk_error *hawk_session_graph(struct hawk_session *session);
 struct hawk_error *hawk_session_reach(struct hawk_session *session);
-/** By all pointers or by start pointers: one of them at a time is kept, because two would be most
- * of the memory. */
-struct hawk_error *hawk_session_dominators(struct hawk_session *session, enum hawk_edges edges);
+struct hawk_error *hawk_session_dominators(struct hawk_session *session);
 struct hawk_error *hawk_session_paths(struct hawk_session *session);
 
 /** Returns true if single blocks can be known: not of a table file, nor of sites alone. */
@@ -92,10 +90,10 @@ struct hawk_error *hawk_session_contents(const struct hawk_session *session);
 /** HAWK_ERROR_NOT_FOUND if a process was released, so that its memory cannot be read any more. */
 struct hawk_error *hawk_session_readable(const struct hawk_session *session);
 
-/** What sites retain by all pointers, with `both` by start pointers, too; by those of their blocks
- * in `chosen` (NULL = all): a lower bound; caller frees. Leaves the dominators by all pointers. */
+/** Adds up what sites retain by those of their blocks in `chosen` (NULL = all): a lower bound;
+ * caller frees. */
 struct hawk_error *hawk_session_retained(struct hawk_session *session, const uint64_t *chosen,
-					 bool both, struct hawk_site_retained **ret);
+					 uint64_t **ret);
 
 /** The blocks that `filter` lets pass; zeros if that is NULL: all. Reads if types are asked for. */
 struct hawk_error *hawk_session_choose(struct hawk_session *session,

@@ -208,40 +208,31 @@ struct hawk_error *hawk_session_reach(struct hawk_session *session)
 	CLEANUP(free_ptr) struct hawk_reach *reach = calloc(1, sizeof(*reach));
 	if (!reach)
 		return &hawk_enomem;
-	err = hawk_reach_make(session->graph, HAWK_EDGES_ALL, &session->graph->explained, reach);
+	err = hawk_reach_make(session->graph, &session->graph->explained, reach);
 	if (!err)
 		session->reach = take_ptr(&reach);
 	return err;
 }
 
-struct hawk_error *hawk_session_dominators(struct hawk_session *session, enum hawk_edges edges)
+struct hawk_error *hawk_session_dominators(struct hawk_session *session)
 {
 	struct hawk_error *err = hawk_session_reach(session);
-	struct hawk_reach start = {0};
 
-	if (err || (session->dominators && session->dominators->edges == edges))
+	if (err || session->dominators)
 		return err;
-	drop_dominators(session);
 	CLEANUP(free_ptr) struct hawk_dominators *dominators = calloc(1, sizeof(*dominators));
 	if (!dominators)
 		return &hawk_enomem;
-	if (edges == HAWK_EDGES_START_ONLY)
-		err = hawk_reach_make(session->graph, edges, NULL, &start);
-	if (!err)
-		err = hawk_dominators_make(session->graph,
-					   edges == HAWK_EDGES_ALL ? session->reach : &start,
-					   dominators);
-	hawk_reach_deinit(&start);
+	err = hawk_dominators_make(session->graph, session->reach, dominators);
 	if (!err)
 		session->dominators = take_ptr(&dominators);
 	return err;
 }
 
-/** Adds up what sites retain by `edges`; caller frees. */
-static struct hawk_error *sum_by_site(struct hawk_session *session, enum hawk_edges edges,
-				      const uint64_t *chosen, uint64_t **ret)
+struct hawk_error *hawk_session_retained(struct hawk_session *session, const uint64_t *chosen,
+					 uint64_t **ret)
 {
-	struct hawk_error *err = hawk_session_dominators(session, edges);
+	struct hawk_error *err = hawk_session_dominators(session);
 
 	if (err)
 		return err;
@@ -249,27 +240,6 @@ static struct hawk_error *sum_by_site(struct hawk_session *session, enum hawk_ed
 	if (!*ret)
 		return &hawk_enomem;
 	return hawk_dominators_retained_by_site(session->dominators, session->heap, chosen, *ret);
-}
-
-struct hawk_error *hawk_session_retained(struct hawk_session *session, const uint64_t *chosen,
-					 bool both, struct hawk_site_retained **ret)
-{
-	CLEANUP(free_ptr) uint64_t *start = NULL;
-	CLEANUP(free_ptr) uint64_t *all = NULL;
-	struct hawk_error *err = NULL;
-
-	if (both)
-		err = sum_by_site(session, HAWK_EDGES_START_ONLY, chosen, &start);
-	if (!err)
-		err = sum_by_site(session, HAWK_EDGES_ALL, chosen, &all);
-	if (err)
-		return err;
-	*ret = calloc(session->heap->site_count + 1, sizeof(**ret));
-	if (!*ret)
-		return &hawk_enomem;
-	for (size_t i = 0; i < session->heap->site_count; i++)
-		(*ret)[i] = (struct hawk_site_retained){all[i], both ? start[i] : 0};
-	return NULL;
 }
 
 struct hawk_error *hawk_session_paths(struct hawk_session *session)

@@ -18,7 +18,7 @@ static struct hawk_error *load(void *context, unsigned needs, struct hawk_sql_so
 	struct hawk_error *err;
 
 	if ((needs & HAWK_SQL_DOMINATORS) == HAWK_SQL_DOMINATORS)
-		err = hawk_session_dominators(session, HAWK_EDGES_ALL);
+		err = hawk_session_dominators(session);
 	else if (needs & HAWK_SQL_REACH)
 		err = hawk_session_reach(session);
 	else
@@ -28,10 +28,9 @@ static struct hawk_error *load(void *context, unsigned needs, struct hawk_sql_so
 	return err;
 }
 
-static struct hawk_error *retained(void *context, struct hawk_sql_source *source,
-				   struct hawk_site_retained **ret)
+static struct hawk_error *retained(void *context, struct hawk_sql_source *source, uint64_t **ret)
 {
-	struct hawk_error *err = hawk_session_retained(context, NULL, true, ret);
+	struct hawk_error *err = hawk_session_retained(context, NULL, ret);
 
 	enter(context, source);
 	return err;

@@ -120,7 +120,6 @@ struct hawk_error *hawk_dominators_make(const struct hawk_graph *graph,
 	}
 	hawk_area_trim(&columns.area, LANES_KEPT * state.lane_bytes);
 	*ret = (struct hawk_dominators){
-		.edges = reach->edges,
 		.count = state.count,
 		.blocks = state.blocks,
 		.dominators = state.dominators,

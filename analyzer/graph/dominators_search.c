@@ -34,13 +34,6 @@ static inline uint32_t met(uint32_t word)
 	return word & NOT_MET ? 0 : word;
 }
 
-/** Whether an edge from the virtual root goes by this root. */
-static inline bool root_counts(const struct hawk_dominator_state *state,
-			       const struct hawk_root *root)
-{
-	return state->reach->edges == HAWK_EDGES_ALL || hawk_root_is_strong(root);
-}
-
 /* Gives `block` the next number, and notes the edge from `parent` to it. */
 static inline uint32_t number_block(struct hawk_dominator_state *state, uint32_t block,
 				    uint32_t parent)
@@ -192,7 +185,6 @@ static struct hawk_error *search_from(struct hawk_dominator_state *state, uint32
 {
 	const struct hawk_search_record *records = state->records;
 	const uint32_t *edges = state->graph->edges;
-	uint32_t mask = state->reach->edges;
 	uint32_t word = records[block].number;
 	uint32_t number = met(word);
 	struct place place;
@@ -213,8 +205,6 @@ static struct hawk_error *search_from(struct hawk_dominator_state *state, uint32
 		block = edge >> 1;
 		word = records[block].number;
 		number = met(word);
-		if (edge & mask)
-			continue;
 		if (number) {
 			err = take_edge(state, tree, place.source, number);
 			if (err)
@@ -237,7 +227,7 @@ static uint32_t first_target(const struct hawk_dominator_state *state, size_t bl
 	const struct hawk_graph *graph = state->graph;
 	uint32_t at = graph->offsets[block];
 
-	if (at == graph->offsets[block + 1] || (graph->edges[at] & state->reach->edges))
+	if (at == graph->offsets[block + 1])
 		return 0;
 	return NOT_MET | graph->edges[at] >> 1;
 }
@@ -262,10 +252,7 @@ static struct hawk_error *search_roots(struct hawk_dominator_state *state)
 
 	make_records(state);
 	for (size_t i = 0; i < state->graph->roots.count && !err; i++) {
-		const struct hawk_root *root = &state->graph->roots.items[i];
-
-		if (root_counts(state, root))
-			err = search_from(state, root->edge >> 1);
+		err = search_from(state, state->graph->roots.items[i].edge >> 1);
 	}
 	return err;
 }

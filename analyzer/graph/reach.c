@@ -26,8 +26,8 @@ struct flood {
 	struct hawk_flood ways;                 /* first */
 	const struct hawk_explained *explained; /* interior edges that count as others */
 	uint8_t *kinds;
-	enum hawk_edges edges; /* which ones are followed */
-	bool ends;             /* those one past the end as well */
+	bool start_only; /* interior pointers count only if explained */
+	bool ends;       /* those one past the end as well */
 	uint8_t from;
 	uint8_t to;
 };
@@ -55,7 +55,7 @@ static bool follows(const struct flood *flood, uint32_t edge)
 
 	if (!(graph->edges[edge] & HAWK_EDGE_INTERIOR))
 		return true;
-	if (flood->edges == HAWK_EDGES_START_ONLY)
+	if (flood->start_only)
 		return hawk_explained_edge(flood->explained, edge);
 	return !hawk_graph_ignores_edge(graph, flood->ends, edge);
 }
@@ -76,11 +76,11 @@ static void run_flood(struct flood *flood)
 	hawk_flood_run(&flood->ways, mark, expand);
 }
 
-static void begin_flood(struct flood *flood, uint8_t from, uint8_t to, enum hawk_edges edges)
+static void begin_flood(struct flood *flood, uint8_t from, uint8_t to, bool start_only)
 {
 	flood->from = from;
 	flood->to = to;
-	flood->edges = edges;
+	flood->start_only = start_only;
 }
 
 /** Goes through the interior edges of a graph in ascending order. */
@@ -110,7 +110,7 @@ static void offer_interior(struct flood *flood, struct interior_walk *walk)
 /* Over start pointers. */
 static void mark_reachable(struct flood *flood, const struct hawk_roots *roots)
 {
-	begin_flood(flood, NOT_MET, HAWK_REACH_REACHABLE, HAWK_EDGES_START_ONLY);
+	begin_flood(flood, NOT_MET, HAWK_REACH_REACHABLE, true);
 	for (size_t i = 0; i < roots->count; i++)
 		if (hawk_root_is_strong(&roots->items[i]))
 			offer(flood, roots->items[i].edge >> 1);
@@ -138,7 +138,7 @@ static void mark_possibly(struct flood *flood, const struct hawk_roots *roots)
 {
 	struct interior_walk walk = {.graph = flood->ways.graph};
 
-	begin_flood(flood, NOT_MET, HAWK_REACH_POSSIBLY, HAWK_EDGES_ALL);
+	begin_flood(flood, NOT_MET, HAWK_REACH_POSSIBLY, false);
 	for (size_t i = 0; i < roots->count; i++)
 		if (!hawk_root_is_strong(&roots->items[i]) &&
 		    !hawk_graph_ignores_root(flood->ways.graph, flood->ends, i))
@@ -148,12 +148,12 @@ static void mark_possibly(struct flood *flood, const struct hawk_roots *roots)
 	run_flood(flood);
 }
 
-static void mark_lost(struct flood *flood, enum hawk_edges edges, uint32_t *starts)
+static void mark_lost(struct flood *flood, uint32_t *starts)
 {
 	uint32_t count = flood->ways.graph->count;
 	uint32_t start_count = 0;
 
-	begin_flood(flood, NOT_MET, MET, edges);
+	begin_flood(flood, NOT_MET, MET, false);
 	for (uint32_t block = 0; block < count; block++) {
 		const uint8_t *next = memchr(flood->kinds + block, NOT_MET, count - block);
 
@@ -164,7 +164,7 @@ static void mark_lost(struct flood *flood, enum hawk_edges edges, uint32_t *star
 		mark(&flood->ways, block, 0);
 		run_flood(flood);
 	}
-	begin_flood(flood, MET, HAWK_REACH_INDIRECTLY_LOST, edges);
+	begin_flood(flood, MET, HAWK_REACH_INDIRECTLY_LOST, false);
 	while (start_count--) {
 		uint32_t block = starts[start_count];
 
@@ -191,9 +191,9 @@ static void add_up(const struct hawk_block_index *index, struct hawk_reach *reac
 	hawk_progress_end(&progress);
 }
 
-static struct hawk_error *make_kinds(uint32_t count, enum hawk_edges edges, struct hawk_reach *ret)
+static struct hawk_error *make_kinds(uint32_t count, struct hawk_reach *ret)
 {
-	struct hawk_reach reach = {.edges = edges};
+	struct hawk_reach reach = {0};
 	struct hawk_error *err = hawk_area_create(&reach.area, count);
 
 	if (!err)
@@ -236,22 +236,20 @@ static void make(const struct hawk_graph *graph, const struct hawk_explained *ex
 	mark_reachable(&flood, &graph->roots);
 	hawk_progress_end(&progress);
 	hawk_progress_begin(&progress, "finding lost blocks", expansions(reach, graph->count));
-	if (reach->edges == HAWK_EDGES_ALL) {
-		mark_explained(&flood, &graph->roots, explained);
-		mark_possibly(&flood, &graph->roots);
-	}
-	mark_lost(&flood, reach->edges, starts);
+	mark_explained(&flood, &graph->roots, explained);
+	mark_possibly(&flood, &graph->roots);
+	mark_lost(&flood, starts);
 	hawk_progress_end(&progress);
 	add_up(&graph->heap->index, reach);
 }
 
-struct hawk_error *hawk_reach_make(const struct hawk_graph *graph, enum hawk_edges edges,
+struct hawk_error *hawk_reach_make(const struct hawk_graph *graph,
 				   const struct hawk_explained *explained, struct hawk_reach *ret)
 {
 	uint64_t bytes = ((uint64_t)graph->count + 1) * sizeof(uint32_t);
 	struct hawk_area stack = {0}, starts = {0};
 	struct hawk_reach reach = {0};
-	struct hawk_error *err = make_kinds(graph->count, edges, &reach);
+	struct hawk_error *err = make_kinds(graph->count, &reach);
 
 	reach.ends = !explained || explained->ends;
 	if (!err)

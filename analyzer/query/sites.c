@@ -164,13 +164,13 @@ static struct hawk_error *sum_retained(struct hawk_sql *sql)
 	return sql->retained ? NULL : source->retained(source->context, source, &sql->retained);
 }
 
-enum { EXACT_ALL = 5 /**< the first of the columns that are found site by site */ };
+enum { EXACT_ALL = 4 /**< the column that is found site by site */ };
 
 /** What was found of the latest row. */
 struct exact_row {
 	bool known;
 	uint64_t row;
-	struct hawk_site_retained retained;
+	uint64_t retained;
 };
 
 static struct hawk_error *get_retained(struct sql_cursor *cursor, uint64_t row, int column,
@@ -185,8 +185,7 @@ static struct hawk_error *get_retained(struct sql_cursor *cursor, uint64_t row, 
 	if (column >= EXACT_ALL && (!exact->known || exact->row != row)) {
 		if (hawk_sql_is_late(sql))
 			return hawk_sql_late_error(sql);
-		err = hawk_site_freed(sql->source.graph, sql->source.reach, NULL, &number, 1,
-				      &exact->retained);
+		err = hawk_site_freed(sql->source.graph, NULL, &number, 1, &exact->retained);
 		exact->known = !err;
 		exact->row = row;
 	}
@@ -194,10 +193,8 @@ static struct hawk_error *get_retained(struct sql_cursor *cursor, uint64_t row, 
 		sql_site(number),
 		sql_integer(hawk_site_blocks(site)),
 		sql_integer(hawk_site_block_bytes(site)),
-		sql_integer(sql->retained[row].all_pointers),
-		sql_integer(sql->retained[row].start_pointers),
-		sql_integer(exact->retained.all_pointers),
-		sql_integer(exact->retained.start_pointers),
+		sql_integer(sql->retained[row]),
+		sql_integer(exact->retained),
 	};
 	*ret = values[column];
 	return err;
@@ -206,8 +203,7 @@ static struct hawk_error *get_retained(struct sql_cursor *cursor, uint64_t row, 
 const struct sql_table hawk_sql_retained = {
 	.name = "retained",
 	.schema = "CREATE TABLE retained(site TEXT, objects INTEGER, shallow_bytes INTEGER, "
-		  "all_pointers INTEGER, start_pointers INTEGER, "
-		  "exact_all_pointers INTEGER HIDDEN, exact_start_pointers INTEGER HIDDEN)",
+		  "all_pointers INTEGER, exact_all_pointers INTEGER HIDDEN)",
 	.keys = {{0, SQL_KEY_TEXT}},
 	.needs = HAWK_SQL_REACH,
 	.rows_per_site = 1,

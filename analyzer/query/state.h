@@ -42,8 +42,8 @@ struct hawk_sql {
 		uint64_t bytes;
 		uint32_t example; /**< the oldest block */
 	} * leaks;
-	struct hawk_site_retained *retained; /**< by site; NULL = not made yet */
-	struct sql_sum *sums;                /**< rows of that table */
+	uint64_t *retained;   /**< by site; NULL = not made yet */
+	struct sql_sum *sums; /**< rows of that table */
 	size_t sum_count, sum_room;
 	bool has_sums;
 	bool reads_heap;          /**< the statement being prepared does */

@@ -74,7 +74,7 @@ def check_schema():
         hawk.document("analyze", *arguments, core)
     broken = json.loads(hawk.text_of("analyze", "--json", "--no-native", untraced, codes=(hawk.EXIT_PARTIAL,)))
     del broken["process"]
-    schema = json_schema.load("analyze-2.json")
+    schema = json_schema.load("analyze-3.json")
     hawk.expect(json_schema.validate(broken, schema), "the validator sees a missing key")
 
 

@@ -10,7 +10,7 @@ KEYS = ["address", "size", "state", "site", "age_seconds", "kind", "type"]
 def whatis(*addresses, options=()):
     document = hawk.parse(hawk.text_of("whatis", "--json", *options, core, *(
         address if isinstance(address, str) else hex(address) for address in addresses)))
-    hawk.expect_equal((document["schema"], document["version"]), ("hawk-core/whatis", 2), "schema")
+    hawk.expect_equal((document["schema"], document["version"]), ("hawk-core/whatis", 3), "schema")
     return document["addresses"]
 
 

@@ -10,7 +10,7 @@ from support import hawk
 
 
 def check_contract():
-    hawk.expect_equal((plain["schema"], plain["version"]), ("hawk-core/analyze", 2), "schema")
+    hawk.expect_equal((plain["schema"], plain["version"]), ("hawk-core/analyze", 3), "schema")
     heap = plain["heap"]
     hawk.expect_equal(heap["inuse_objects"], len(blocks), "blocks")
     hawk.expect_equal(heap["inuse_bytes"], sum(block["size"] for block in blocks), "bytes")

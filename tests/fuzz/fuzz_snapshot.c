@@ -77,7 +77,7 @@ static void use_graph(const struct hawk_graph *graph)
 		hawk_pointers_read(graph, 0, graph->count, NULL, count_pointers, &count));
 	if (count > graph->edge_count)
 		abort();
-	if (hawk_reach_make(graph, HAWK_EDGES_ALL, &graph->explained, &reach))
+	if (hawk_reach_make(graph, &graph->explained, &reach))
 		abort();
 	if (hawk_dominators_make(graph, &reach, &dominators))
 		abort();

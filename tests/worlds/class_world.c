@@ -102,7 +102,7 @@ static void load(struct class_world *world)
 	load_heap(world);
 	check(hawk_symbols_create(world->world->target, &options, findings, &world->symbols));
 	check(hawk_graph_make(&world->heap, NULL, findings, &world->graph));
-	check(hawk_reach_make(&world->graph, HAWK_EDGES_ALL, NULL, &world->reach));
+	check(hawk_reach_make(&world->graph, NULL, &world->reach));
 	check(hawk_dominators_make(&world->graph, &world->reach, &world->dominators));
 	check(hawk_paths_find(&world->graph, &world->paths));
 	check(hawk_site_list_create(&world->heap, world->symbols, &everything, &world->list));

@@ -227,12 +227,11 @@ static uint64_t closure(const uint64_t *next, uint32_t count, uint64_t set, uint
 	return set;
 }
 
-static void make_kinds(struct graph_oracle *oracle, unsigned edges)
+static void make_kinds(struct graph_oracle *oracle)
 {
-	const uint64_t *next = edges ? oracle->start : oracle->all;
+	const uint64_t *next = oracle->all;
 	uint64_t reachable = closure(oracle->start, oracle->count, oracle->start_roots, 0);
-	uint64_t met =
-		edges ? reachable : closure(oracle->all, oracle->count, oracle->all_roots, 0);
+	uint64_t met = closure(oracle->all, oracle->count, oracle->all_roots, 0);
 	uint64_t from[GRAPH_BLOCKS_MAX];
 
 	for (uint32_t i = 0; i < oracle->count; i++)
@@ -244,30 +243,29 @@ static void make_kinds(struct graph_oracle *oracle, unsigned edges)
 		for (uint32_t j = 0; j < oracle->count; j++)
 			if (from[j] >> i & 1 && (j < i || !(from[i] >> j & 1)))
 				leader = false;
-		oracle->kinds[edges][i] = reachable >> i & 1 ? HAWK_REACH_REACHABLE
-					  : met >> i & 1     ? HAWK_REACH_POSSIBLY
-					  : leader           ? HAWK_REACH_DEFINITELY_LOST
-							     : HAWK_REACH_INDIRECTLY_LOST;
+		oracle->kinds[i] = reachable >> i & 1 ? HAWK_REACH_REACHABLE
+				   : met >> i & 1     ? HAWK_REACH_POSSIBLY
+				   : leader           ? HAWK_REACH_DEFINITELY_LOST
+						      : HAWK_REACH_INDIRECTLY_LOST;
 	}
 }
 
-static void make_dominators(const struct graph_world *world, struct graph_oracle *oracle,
-			    unsigned edges)
+static void make_dominators(const struct graph_world *world, struct graph_oracle *oracle)
 {
-	const uint64_t *next = edges ? oracle->start : oracle->all;
-	uint64_t roots = edges ? oracle->start_roots : oracle->all_roots;
+	const uint64_t *next = oracle->all;
+	uint64_t roots = oracle->all_roots;
 
 	for (uint32_t i = 0; i < oracle->count; i++)
-		if (oracle->kinds[edges][i] == HAWK_REACH_DEFINITELY_LOST)
+		if (oracle->kinds[i] == HAWK_REACH_DEFINITELY_LOST)
 			roots |= UINT64_C(1) << i;
 	for (uint32_t i = 0; i < oracle->count; i++) {
 		uint64_t all = closure(next, oracle->count, roots, 0);
 		uint64_t left = closure(next, oracle->count, roots, UINT64_C(1) << i);
 
-		oracle->dominated[edges][i] = all & ~left;
+		oracle->dominated[i] = all & ~left;
 		for (uint32_t j = 0; j < oracle->count; j++)
-			if (oracle->dominated[edges][i] >> j & 1)
-				oracle->retained[edges][i] += world->blocks[j].size;
+			if (oracle->dominated[i] >> j & 1)
+				oracle->retained[i] += world->blocks[j].size;
 	}
 }
 
@@ -292,10 +290,8 @@ void graph_oracle_make(const struct graph_world *world, struct graph_oracle *ret
 	for (unsigned i = live; i < GRAPH_STACK_BYTES / 8; i++)
 		add_edge(world, world->stack[i], &oracle.all_roots, &oracle.start_roots);
 	add_edge(world, world->registers[HAWK_R12], &oracle.all_roots, &oracle.start_roots);
-	for (unsigned edges = 0; edges < 2; edges++) {
-		make_kinds(&oracle, edges);
-		make_dominators(world, &oracle, edges);
-	}
+	make_kinds(&oracle);
+	make_dominators(world, &oracle);
 	*ret = oracle;
 }
 
@@ -361,6 +357,6 @@ void graph_shape_finish(struct graph_shape *shape)
 	while (shape->at < shape->graph.count)
 		shape->graph.offsets[++shape->at] = shape->graph.edge_count;
 	hawk_parallel_set_threads(1);
-	check(hawk_reach_make(&shape->graph, HAWK_EDGES_ALL, NULL, &shape->reach));
+	check(hawk_reach_make(&shape->graph, NULL, &shape->reach));
 	check(hawk_dominators_make(&shape->graph, &shape->reach, &shape->dominators));
 }

@@ -74,9 +74,9 @@ struct graph_oracle {
 	uint64_t start[GRAPH_BLOCKS_MAX]; /**< the same by start pointers */
 	uint64_t all_roots;
 	uint64_t start_roots;
-	uint8_t kinds[2][GRAPH_BLOCKS_MAX];      /**< by enum hawk_edges; enum hawk_reach_kind */
-	uint64_t dominated[2][GRAPH_BLOCKS_MAX]; /**< by a block, itself included */
-	uint64_t retained[2][GRAPH_BLOCKS_MAX];
+	uint8_t kinds[GRAPH_BLOCKS_MAX];      /**< enum hawk_reach_kind */
+	uint64_t dominated[GRAPH_BLOCKS_MAX]; /**< by a block, itself included */
+	uint64_t retained[GRAPH_BLOCKS_MAX];
 };
 void graph_oracle_make(const struct graph_world *world, struct graph_oracle *ret);
 

@@ -260,7 +260,7 @@ void leaks_oracle_make(struct graph_world *world, unsigned heuristics, struct le
 	reachable = closure(ret->strong, world->count, ret->strong_roots);
 	/* What is lost does not depend on what kind of pointer leads there. */
 	for (uint32_t i = 0; i < world->count; i++) {
-		ret->kinds[i] = ret->plain.kinds[HAWK_EDGES_ALL][i];
+		ret->kinds[i] = ret->plain.kinds[i];
 		if (reachable >> i & 1)
 			ret->kinds[i] = HAWK_REACH_REACHABLE;
 	}

@@ -21,17 +21,7 @@ void site_world_open(struct site_world *fixture, struct graph_world *world)
 	fixture->heap.lost_site = UINT32_MAX;
 	fixture->graph = world->graph;
 	fixture->graph.heap = &fixture->heap;
-	check(hawk_reach_make(&fixture->graph, HAWK_EDGES_ALL, NULL, &fixture->reach));
-}
-
-void site_world_dominators(const struct site_world *fixture, enum hawk_edges edges,
-			   struct hawk_dominators *ret)
-{
-	struct hawk_reach reach;
-
-	check(hawk_reach_make(&fixture->graph, edges, NULL, &reach));
-	check(hawk_dominators_make(&fixture->graph, &reach, ret));
-	hawk_reach_deinit(&reach);
+	check(hawk_reach_make(&fixture->graph, NULL, &fixture->reach));
 }
 
 void site_world_close(struct site_world *fixture)
@@ -48,7 +38,7 @@ struct paths_world *paths_world_open(struct graph_world *world)
 	graph_oracle_make(world, &paths->oracle);
 	paths->world = world;
 	paths->graph = &world->graph;
-	check(hawk_reach_make(paths->graph, HAWK_EDGES_ALL, NULL, &paths->reach));
+	check(hawk_reach_make(paths->graph, NULL, &paths->reach));
 	check(hawk_dominators_make(paths->graph, &paths->reach, &paths->dominators));
 	paths->groups = calloc(world->graph.roots.count + 1, sizeof(*paths->groups));
 	for (size_t i = 0; i < world->graph.roots.count; i++)

@@ -24,9 +24,6 @@ struct site_world {
 /** Takes `world`, which has its blocks and pointers; index, edges and roots are made. */
 void site_world_open(struct site_world *fixture, struct graph_world *world);
 
-void site_world_dominators(const struct site_world *fixture, enum hawk_edges edges,
-			   struct hawk_dominators *ret);
-
 void site_world_close(struct site_world *fixture);
 
 /** The same with dominators and an oracle, and with roots in a few groups. */

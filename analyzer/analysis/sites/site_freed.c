@@ -1,247 +1,190 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Two floods per site. The first marks all that its blocks lead to. The second starts from roots
- * and blocks outside the first, stays inside it and skips the site's blocks: its marks survive, the
- * rest is freed. Blocks outside the first flood keep their state.
+ * Gives each site a lane, one bit of a block's marks: the block stays when all blocks of the site
+ * are freed. One flood from the roots fills the lanes of many sites at a time; it does not enter a
+ * site's blocks by the site's own lane.
+ *
+ * Lost blocks follow. A second flood marks what a site's lost blocks lead to. All other lost blocks
+ * stay, and a third flood goes on from them.
  */
 #include "hawk/analysis/site_freed.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "hawk/base/area.h"
 #include "hawk/analysis/selection.h"
+#include "hawk/base/area.h"
 #include "hawk/base/cleanup.h"
-#include "hawk/base/parallel.h"
 #include "hawk/base/progress.h"
+#include "hawk/graph/flood.h"
 
-enum { WAYS = 2, WORKERS_MAX = 8, WORD_BLOCKS = 64 };
+/** A block's marks:  | 31..27 number of its site | 26 queued | 25..2 lanes | 1 | 0 reached | */
+enum { LANES = 25, OWN_SHIFT = LANES + 2 };
 
-/** One question for each site and way. */
-struct job {
-	const struct hawk_graph *graph;
-	const struct hawk_reach *reach; /**< by all pointers */
-	const uint64_t *chosen;
-	const uint32_t *sites;
-	struct hawk_site_retained *ret;
-	size_t questions, next;
-	uint64_t *reached[WAYS]; /**< a bit for each block that roots lead to */
+static const uint32_t REACHED = 1; /* from roots, with nothing freed */
+static const uint32_t LANES_MASK = ((UINT32_C(1) << LANES) - 1) << 1; /* site i: 1 << i, from 1 */
+static const uint32_t QUEUED = UINT32_C(1) << (LANES + 1);            /* on its way in a flood */
+
+struct freeing {
+	struct hawk_flood ways; /* first */
+	uint32_t *stays;        /**< marks by block; with the number of its site, 0 = another */
+	uint32_t *led;          /**< marks by block: lost blocks of the site lead to it */
+	uint32_t *marks;        /**< the ones that the current flood fills */
+	uint32_t barred;        /**< enter no block that has one of these in `stays` */
 };
 
-/** A thread that answers one question after the other. */
-struct worker {
-	struct job *job;
-	uint32_t mask; /**< edges with one of these bits do not count */
-	const uint64_t *reached;
-	uint64_t *own;     /**< the site's blocks */
-	uint64_t *led;     /**< these, and what they lead to */
-	uint64_t *staying; /**< of that, what goes on being led to */
-	struct hawk_area area;
-	uint32_t *stack; /**< in the area: room for every block */
-	size_t depth;
-};
-
-static void push(struct worker *worker, uint64_t *bits, uint32_t block)
+/* The lane of the site that the block is of; 0 = none. */
+static uint32_t own_lane(uint32_t marks)
 {
-	bits[block / 64] |= UINT64_C(1) << block % 64;
-	worker->stack[worker->depth++] = block;
+	return UINT32_C(1) << (marks >> OWN_SHIFT) & LANES_MASK;
 }
 
-/* Follows what is on the stack to all that is not in `bits`. */
-static void flood(struct worker *worker, uint64_t *bits)
+/* Adds lanes to a block, and queues it where some are new. */
+static void add_lanes(struct freeing *freeing, uint32_t block, uint32_t lanes)
 {
-	const struct hawk_graph *edges = worker->job->graph;
+	uint32_t *marks = &freeing->marks[block];
 
-	while (worker->depth) {
-		uint32_t block = worker->stack[--worker->depth];
+	lanes &= ~*marks;
+	if (!lanes)
+		return;
+	if (!(*marks & QUEUED))
+		hawk_flood_push(&freeing->ways, block);
+	*marks |= lanes | QUEUED;
+}
 
-		for (uint32_t i = edges->offsets[block]; i < edges->offsets[block + 1]; i++)
-			if (!(edges->edges[i] & worker->mask) &&
-			    !hawk_block_is_chosen(bits, edges->edges[i] >> 1))
-				push(worker, bits, edges->edges[i] >> 1);
+static void meet(struct hawk_flood *ways, uint32_t block, uint32_t lanes)
+{
+	struct freeing *freeing = (struct freeing *)ways;
+	uint32_t stays = freeing->stays[block];
+
+	if (!(stays & freeing->barred))
+		add_lanes(freeing, block, lanes & ~own_lane(stays));
+}
+
+static void expand(struct hawk_flood *ways, uint32_t block)
+{
+	struct freeing *freeing = (struct freeing *)ways;
+	const struct hawk_graph *graph = ways->graph;
+	uint32_t lanes = freeing->marks[block] & (REACHED | LANES_MASK);
+	uint32_t end = graph->offsets[block + 1];
+
+	freeing->marks[block] &= ~QUEUED;
+	for (uint32_t i = graph->offsets[block]; i < end; i++) {
+		uint32_t target = graph->edges[i] >> 1;
+
+		hawk_prefetch(&freeing->marks[target]);
+		hawk_flood_offer(ways, target, lanes, meet);
 	}
 }
 
-static bool root_counts(const struct worker *worker, const struct hawk_root *root)
+static void run_flood(struct freeing *freeing)
 {
-	return !worker->mask || hawk_root_is_strong(root);
+	hawk_flood_run(&freeing->ways, meet, expand);
 }
 
-/* Marks what `block`, which stays, leads to. Lost blocks keep only lost ones. */
-static void keep_targets(struct worker *worker, uint32_t block)
+static void flood_from_roots(struct freeing *freeing)
 {
-	const struct hawk_graph *edges = worker->job->graph;
-	bool is_reached = hawk_block_is_chosen(worker->reached, block);
+	const struct hawk_roots *roots = &freeing->ways.graph->roots;
 
-	for (uint32_t i = edges->offsets[block]; i < edges->offsets[block + 1]; i++) {
-		uint32_t target = edges->edges[i] >> 1;
-
-		if (edges->edges[i] & worker->mask || !hawk_block_is_chosen(worker->led, target) ||
-		    hawk_block_is_chosen(worker->staying, target) ||
-		    hawk_block_is_chosen(worker->own, target) ||
-		    (!is_reached && hawk_block_is_chosen(worker->reached, target)))
-			continue;
-		push(worker, worker->staying, target);
-	}
+	freeing->marks = freeing->stays;
+	for (size_t i = 0; i < roots->count; i++)
+		hawk_flood_offer(&freeing->ways, roots->items[i].edge >> 1, REACHED | LANES_MASK,
+				 meet);
+	run_flood(freeing);
 }
 
-static void keep_led_from_outside(struct worker *worker)
+/* Lost blocks keep only lost ones. */
+static void flood_lost(struct freeing *freeing)
 {
-	const struct hawk_graph *graph = worker->job->graph;
+	uint32_t count = freeing->ways.graph->count;
+	const uint32_t *stays = freeing->stays;
 
-	for (size_t i = 0; i < graph->roots.count; i++) {
-		uint32_t target = graph->roots.items[i].edge >> 1;
-
-		if (root_counts(worker, &graph->roots.items[i]) &&
-		    hawk_block_is_chosen(worker->led, target) &&
-		    !hawk_block_is_chosen(worker->staying, target) &&
-		    !hawk_block_is_chosen(worker->own, target))
-			push(worker, worker->staying, target);
-	}
-	for (uint32_t block = 0; block < graph->heap->index.count; block++) {
-		hawk_progress_tick(block);
-		if (!hawk_block_is_chosen(worker->led, block))
-			keep_targets(worker, block);
-	}
-	while (worker->depth)
-		keep_targets(worker, worker->stack[--worker->depth]);
-}
-
-/* Marks and pushes the site's blocks. */
-static void begin(struct worker *worker, uint32_t site)
-{
-	const struct job *job = worker->job;
-	uint32_t count = job->graph->heap->index.count;
-	size_t bytes = ((size_t)count / 64 + 1) * sizeof(uint64_t);
-
-	memset(worker->own, 0, bytes);
-	memset(worker->staying, 0, bytes);
+	freeing->barred = REACHED;
+	freeing->marks = freeing->led;
 	for (uint32_t block = 0; block < count; block++)
-		if (hawk_heap_site_at(job->graph->heap, block) == site &&
-		    hawk_block_is_chosen(job->chosen, block))
-			push(worker, worker->own, block);
-	memcpy(worker->led, worker->own, bytes);
+		if (!(stays[block] & REACHED))
+			add_lanes(freeing, block, own_lane(stays[block]));
+	run_flood(freeing);
+	freeing->marks = freeing->stays;
+	for (uint32_t block = 0; block < count; block++)
+		if (!(stays[block] & REACHED))
+			meet(&freeing->ways, block, LANES_MASK & ~freeing->led[block]);
+	run_flood(freeing);
 }
 
-static uint64_t freed_bytes(struct worker *worker, uint32_t site)
+/* Clears all marks but the number of the site. */
+static struct hawk_error *number_blocks(struct freeing *freeing, const uint64_t *chosen,
+					const uint32_t *sites, size_t count)
 {
-	const struct hawk_block_index *index = &worker->job->graph->heap->index;
-	struct hawk_chosen freed = {0};
-	size_t words = (size_t)index->count / WORD_BLOCKS + 1;
+	const struct hawk_heap *heap = freeing->ways.graph->heap;
+	CLEANUP(free_ptr) uint8_t *numbers = calloc(heap->site_count + 1, 1);
 
-	begin(worker, site);
-	flood(worker, worker->led);
-	/* Blocks of most sites lead nowhere: only they are freed. */
-	if (memcmp(worker->own, worker->led, words * sizeof(uint64_t)))
-		keep_led_from_outside(worker);
-	for (size_t i = 0; i < words; i++) {
-		uint64_t bits = worker->led[i] & ~worker->staying[i];
+	if (!numbers)
+		return &hawk_enomem;
+	for (size_t i = 0; i < count; i++)
+		numbers[sites[i]] = (uint8_t)(i + 1);
+	for (uint32_t block = 0; block < freeing->ways.graph->count; block++) {
+		uint32_t site = hawk_heap_site_at(heap, block);
+		bool own = site < heap->site_count && hawk_block_is_chosen(chosen, block);
 
-		if (bits)
-			hawk_chosen_add_64(&freed, index, (uint32_t)(i * WORD_BLOCKS), bits);
+		freeing->stays[block] = own ? (uint32_t)numbers[site] << OWN_SHIFT : 0;
 	}
-	return freed.bytes;
+	return NULL;
 }
 
-static struct hawk_error *make_worker(struct job *job, struct worker *worker)
+static void add_up(const struct freeing *freeing, size_t count, uint64_t *ret)
 {
-	uint64_t count = job->graph->heap->index.count;
-	size_t words = (size_t)count / WORD_BLOCKS + 1;
-	struct hawk_error *err =
-		hawk_area_create_sparse(&worker->area, (count + 1) * sizeof(*worker->stack));
+	const struct hawk_graph *graph = freeing->ways.graph;
+	uint32_t wanted = ((UINT32_C(1) << count) - 1) << 1;
+	struct hawk_chosen sums[LANES] = {{0}};
 
-	worker->job = job;
-	worker->stack = worker->area.bytes;
-	worker->own = calloc(words, sizeof(uint64_t));
-	worker->led = calloc(words, sizeof(uint64_t));
-	worker->staying = calloc(words, sizeof(uint64_t));
-	if (!err && (!worker->own || !worker->led || !worker->staying))
-		err = &hawk_enomem;
-	return err;
+	for (uint32_t block = 0; block < graph->count; block++)
+		for (uint32_t gone = ~freeing->stays[block] & wanted; gone; gone &= gone - 1)
+			hawk_chosen_add(&sums[__builtin_ctz(gone) - 1], &graph->heap->index, block);
+	for (size_t i = 0; i < count; i++)
+		ret[i] = sums[i].bytes;
 }
 
-static void drop_worker(struct worker *worker)
+/* At most LANES sites. `areas` have room for a number for each block, and one more. */
+static struct hawk_error *free_sites(const struct hawk_graph *graph, const uint64_t *chosen,
+				     const uint32_t *sites, size_t count, struct hawk_area *areas,
+				     uint64_t *ret)
 {
-	free(worker->own);
-	free(worker->led);
-	free(worker->staying);
-	hawk_area_destroy(&worker->area);
+	struct freeing freeing = {
+		.ways = {.graph = graph, .stack = areas[0].bytes},
+		.stays = areas[1].bytes,
+		.led = areas[2].bytes,
+	};
+	struct hawk_error *err = number_blocks(&freeing, chosen, sites, count);
+
+	if (err)
+		return err;
+	flood_from_roots(&freeing);
+	flood_lost(&freeing);
+	add_up(&freeing, count, ret);
+	return NULL;
 }
 
-static void run_worker(void *context, unsigned part)
+struct hawk_error *hawk_site_freed(const struct hawk_graph *graph, const uint64_t *chosen,
+				   const uint32_t *sites, size_t count, uint64_t *ret)
 {
-	struct worker *worker = (struct worker *)context + part;
-	struct job *job = worker->job;
-	size_t number;
-
-	while ((number = __atomic_fetch_add(&job->next, 1, __ATOMIC_RELAXED)) < job->questions) {
-		uint32_t site = job->sites[number / WAYS];
-		struct hawk_site_retained *retained = &job->ret[number / WAYS];
-
-		worker->reached = job->reached[number % WAYS];
-		if (number % WAYS) {
-			worker->mask = HAWK_EDGES_START_ONLY;
-			retained->start_pointers = freed_bytes(worker, site);
-		} else {
-			worker->mask = HAWK_EDGES_ALL;
-			retained->all_pointers = freed_bytes(worker, site);
-		}
-	}
-}
-
-/* Marks what roots reach: copied from `reach` for all pointers, flooded for start pointers. */
-static void find_reached(struct worker *worker, uint64_t *all, uint64_t *start)
-{
-	const struct hawk_graph *graph = worker->job->graph;
-
-	for (uint32_t block = 0; block < graph->heap->index.count; block++)
-		all[block / 64] |=
-			(uint64_t)(worker->job->reach->kinds[block] <= HAWK_REACH_POSSIBLY)
-			<< block % 64;
-	worker->mask = HAWK_EDGES_START_ONLY;
-	for (size_t i = 0; i < graph->roots.count; i++)
-		if (root_counts(worker, &graph->roots.items[i]) &&
-		    !hawk_block_is_chosen(start, graph->roots.items[i].edge >> 1))
-			push(worker, start, graph->roots.items[i].edge >> 1);
-	flood(worker, start);
-}
-
-static void run(struct job *job, struct worker *workers, unsigned count)
-{
+	uint64_t bytes = ((uint64_t)graph->count + 1) * sizeof(uint32_t);
+	struct hawk_error *err = NULL;
 	struct hawk_progress progress;
 
 	hawk_progress_begin(&progress, "finding what sites retain",
-			    (uint64_t)job->graph->heap->index.count * job->questions);
-	find_reached(&workers[0], job->reached[0], job->reached[1]);
-	hawk_parallel_run(count, run_worker, workers);
+			    (uint64_t)graph->count * ((count + LANES - 1) / LANES));
+	for (size_t i = 0; !err && i < count; i += LANES) {
+		size_t some = count - i < LANES ? count - i : LANES;
+		struct hawk_area areas[3] = {{0}};
+
+		for (unsigned j = 0; !err && j < 3; j++)
+			err = hawk_area_create_sparse(&areas[j], bytes);
+		if (!err)
+			err = free_sites(graph, chosen, sites + i, some, areas, ret + i);
+		for (unsigned j = 0; j < 3; j++)
+			hawk_area_destroy(&areas[j]);
+	}
 	hawk_progress_end(&progress);
-}
-
-struct hawk_error *hawk_site_freed(const struct hawk_graph *graph, const struct hawk_reach *reach,
-				   const uint64_t *chosen, const uint32_t *sites, size_t count,
-				   struct hawk_site_retained *ret)
-{
-	size_t words = (size_t)graph->heap->index.count / WORD_BLOCKS + 1;
-	CLEANUP(free_ptr) uint64_t *reached = calloc(WAYS * words, sizeof(*reached));
-	struct worker workers[WORKERS_MAX] = {{0}};
-	struct job job = {
-		.graph = graph,
-		.reach = reach,
-		.chosen = chosen,
-		.sites = sites,
-		.ret = ret,
-		.questions = WAYS * count,
-		.reached = {reached, reached + words},
-	};
-	unsigned threads = hawk_parallel_threads(), made = 0;
-	struct hawk_error *err = reached ? NULL : &hawk_enomem;
-
-	while (!err && made < threads && made < WORKERS_MAX && made < job.questions)
-		err = make_worker(&job, &workers[made++]);
-	if (!err && made)
-		run(&job, workers, made);
-	for (unsigned i = 0; i < made; i++)
-		drop_worker(&workers[i]);
 	return err;
 }

@@ -117,18 +117,13 @@ struct hawk_error *hawk_site_tree_begin(struct hawk_site_tree *tree)
 	return NULL;
 }
 
-void hawk_site_tree_count(const struct hawk_heap *heap, struct hawk_site_tree *tree, bool by_start,
-			  uint32_t node, uint32_t block)
+void hawk_site_tree_count(const struct hawk_heap *heap, struct hawk_site_tree *tree, uint32_t node,
+			  uint32_t block)
 {
 	uint64_t bytes = hawk_block_own_bytes(&heap->index, block);
 
-	if (by_start) {
-		tree->nodes[node].start.flat_objects++;
-		tree->nodes[node].start.flat_bytes += bytes;
-	} else {
-		tree->nodes[node].flat_objects++;
-		tree->nodes[node].flat_bytes += bytes;
-	}
+	tree->nodes[node].flat_objects++;
+	tree->nodes[node].flat_bytes += bytes;
 }
 
 /** Parents have smaller numbers. */
@@ -140,14 +135,10 @@ static void add_up(struct hawk_site_tree *tree)
 
 		node->cum_objects += node->flat_objects;
 		node->cum_bytes += node->flat_bytes;
-		node->start.cum_objects += node->start.flat_objects;
-		node->start.cum_bytes += node->start.flat_bytes;
 		if (!i)
 			return;
 		parent->cum_objects += node->cum_objects;
 		parent->cum_bytes += node->cum_bytes;
-		parent->start.cum_objects += node->start.cum_objects;
-		parent->start.cum_bytes += node->start.cum_bytes;
 	}
 }
 
@@ -161,8 +152,6 @@ static int compare_siblings(const void *left, const void *right, void *context)
 		return a->cum_bytes > b->cum_bytes ? -1 : 1;
 	if (a->cum_objects != b->cum_objects)
 		return a->cum_objects > b->cum_objects ? -1 : 1;
-	if (a->start.cum_bytes != b->start.cum_bytes)
-		return a->start.cum_bytes > b->start.cum_bytes ? -1 : 1;
 	if (a->kind != b->kind)
 		return a->kind < b->kind ? -1 : 1;
 	return a->key < b->key ? -1 : a->key > b->key;
@@ -179,7 +168,7 @@ struct ordering {
 
 static bool counts(const struct hawk_site_tree *tree, uint32_t number)
 {
-	return tree->nodes[number].cum_objects || tree->nodes[number].start.cum_objects;
+	return tree->nodes[number].cum_objects;
 }
 
 /** Offsets are moved by one while children are placed, so that they are right afterwards. */
@@ -348,7 +337,7 @@ static struct hawk_error *fold_path(const struct path_folding *folding, uint32_t
 					       hawk_heap_site_at(folding->graph->heap, block),
 					       &folding->nodes[at]);
 	if (!err && hawk_block_is_chosen(folding->wanted, block))
-		hawk_site_tree_count(folding->graph->heap, folding->tree, false, folding->nodes[at],
+		hawk_site_tree_count(folding->graph->heap, folding->tree, folding->nodes[at],
 				     block);
 	return err;
 }
@@ -388,7 +377,7 @@ static struct hawk_error *fold_lost(const struct path_folding *folding)
 			err = hawk_site_tree_step_site(
 				folding->tree, lost, hawk_heap_site_at(graph->heap, block), &node);
 		if (!err)
-			hawk_site_tree_count(graph->heap, folding->tree, false, node, block);
+			hawk_site_tree_count(graph->heap, folding->tree, node, block);
 	}
 	return err;
 }

@@ -21,8 +21,8 @@ struct hawk_error *hawk_site_tree_step(struct hawk_site_tree *tree, uint32_t par
 struct hawk_error *hawk_site_tree_step_site(struct hawk_site_tree *tree, uint32_t parent,
 					    uint32_t site, uint32_t *ret);
 
-/** Counts block `block` for `node`; `by_start`: in the second sums. */
-void hawk_site_tree_count(const struct hawk_heap *heap, struct hawk_site_tree *tree, bool by_start,
-			  uint32_t node, uint32_t block);
+/** Counts block `block` for `node`. */
+void hawk_site_tree_count(const struct hawk_heap *heap, struct hawk_site_tree *tree, uint32_t node,
+			  uint32_t block);
 
 #endif

@@ -38,15 +38,8 @@ static bool passes(const struct hawk_root *root)
 	return root->kind == HAWK_ROOT_REGISTER || root->kind == HAWK_ROOT_STACK;
 }
 
-/** Whether a root's pointer is one of `edges`. */
-static bool counts(const struct hawk_root *root, enum hawk_edges edges)
-{
-	return edges == HAWK_EDGES_ALL || hawk_root_is_strong(root);
-}
-
 struct flood {
 	struct hawk_flood ways; /* first; each block goes onto its stack twice at most */
-	uint32_t skipped;       /* bits of edges that do not count */
 	uint32_t *of;
 	uint64_t *lasting; /* a bit for every block that the first flood has met; NULL = it runs */
 };
@@ -77,30 +70,28 @@ static void expand(struct hawk_flood *ways, uint32_t block)
 	uint32_t owner = flood->of[block];
 
 	for (uint32_t i = ways->graph->offsets[block]; i < end; i++)
-		if (!(edges[i] & flood->skipped))
-			offer(flood, edges[i] >> 1, owner);
+		offer(flood, edges[i] >> 1, owner);
 }
 
-static void flood_from(struct flood *flood, const struct hawk_roots *roots, enum hawk_edges edges,
-		       const uint32_t *groups, bool passing)
+static void flood_from(struct flood *flood, const struct hawk_roots *roots, const uint32_t *groups,
+		       bool passing)
 {
 	for (size_t i = 0; i < roots->count; i++)
-		if (passes(&roots->items[i]) == passing && counts(&roots->items[i], edges))
+		if (passes(&roots->items[i]) == passing)
 			offer(flood, roots->items[i].edge >> 1, groups[i]);
 	hawk_flood_run(&flood->ways, meet, expand);
 }
 
-/** Fills `of` with a group for each block, or one of the above, over the pointers that count; and
+/** Fills `of` with a group for each block, or one of the above, and
  * `lasting` with a bit for each block that not only registers and stacks lead to, the caller's also
  * after an error. O(edges), whatever the shape: a block changes twice at most. */
-static struct hawk_error *find_owners(const struct hawk_graph *graph, enum hawk_edges edges,
-				      const uint32_t *groups, uint32_t *of, uint64_t **ret)
+static struct hawk_error *find_owners(const struct hawk_graph *graph, const uint32_t *groups,
+				      uint32_t *of, uint64_t **ret)
 {
 	uint64_t count = graph->heap->index.count;
 	uint64_t *lasting = calloc(count / 64 + 1, sizeof(*lasting));
 	struct flood flood = {
 		.ways.graph = graph,
-		.skipped = edges == HAWK_EDGES_START_ONLY ? HAWK_EDGE_INTERIOR : 0,
 		.of = of,
 	};
 	struct hawk_area stack = {0};
@@ -116,11 +107,11 @@ static struct hawk_error *find_owners(const struct hawk_graph *graph, enum hawk_
 	flood.ways.stack = stack.bytes;
 	hawk_progress_begin(&progress, "finding roots of blocks", 2 * count);
 	memset(of, 0xff, count * sizeof(*of));
-	flood_from(&flood, &graph->roots, edges, groups, false);
+	flood_from(&flood, &graph->roots, groups, false);
 	for (uint64_t block = 0; block < count; block++)
 		lasting[block / 64] |= (uint64_t)(of[block] != OWNER_NONE) << block % 64;
 	flood.lasting = lasting;
-	flood_from(&flood, &graph->roots, edges, groups, true);
+	flood_from(&flood, &graph->roots, groups, true);
 	hawk_progress_end(&progress);
 	hawk_area_destroy(&stack);
 	return NULL;
@@ -165,12 +156,11 @@ static int compare_pointed(const void *left, const void *right)
 	return a->root < b->root ? -1 : a->root > b->root;
 }
 
-static struct hawk_error *find_leading(const struct hawk_graph *graph, enum hawk_edges edges,
-				       const uint32_t *groups, struct leading *leading)
+static struct hawk_error *find_leading(const struct hawk_graph *graph, const uint32_t *groups,
+				       struct leading *leading)
 {
 	const struct hawk_roots *roots = &graph->roots;
-	struct hawk_error *err =
-		find_owners(graph, edges, groups, leading->owners, &leading->lasting);
+	struct hawk_error *err = find_owners(graph, groups, leading->owners, &leading->lasting);
 
 	if (err)
 		return err;
@@ -182,8 +172,7 @@ static struct hawk_error *find_leading(const struct hawk_graph *graph, enum hawk
 		uint32_t block = root->edge >> 1;
 
 		/* Beside what lasts the others do not count. */
-		if (!counts(root, edges) ||
-		    (passes(root) && hawk_block_is_chosen(leading->lasting, block)))
+		if (passes(root) && hawk_block_is_chosen(leading->lasting, block))
 			continue;
 		leading->pointed[leading->count++] = (struct pointed){
 			.block = block,
@@ -284,9 +273,7 @@ static struct hawk_error *fold_blocks(const struct folding *folding)
 			return err;
 		nodes[block] = node | gone;
 		if (gone)
-			hawk_site_tree_count(folding->graph->heap, folding->tree,
-					     folding->dominators->edges == HAWK_EDGES_START_ONLY,
-					     node, block);
+			hawk_site_tree_count(folding->graph->heap, folding->tree, node, block);
 	}
 	return NULL;
 }
@@ -314,7 +301,7 @@ struct hawk_error *hawk_site_tree_add_retained(const struct hawk_graph *graph,
 		err = hawk_area_grow(&nodes, bytes);
 	folding.nodes = folding.leading.owners = nodes.bytes;
 	if (!err)
-		err = find_leading(graph, dominators->edges, groups, &folding.leading);
+		err = find_leading(graph, groups, &folding.leading);
 	hawk_progress_begin(&progress, "folding blocks by site", dominators->count + 1);
 	if (!err)
 		err = fold_blocks(&folding);

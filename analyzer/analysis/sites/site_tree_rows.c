@@ -22,7 +22,6 @@ static struct hawk_error *add_row(struct hawk_tree_rows *rows, uint32_t parent, 
 		row.summed += sum;
 		row.cum_objects += sums->cum_objects;
 		row.cum_bytes += sums->cum_bytes;
-		row.start_cum_bytes += sums->start.cum_bytes;
 		node = sums->next_sibling;
 	} while (sum && node);
 	rows->items[rows->count++] = row;

@@ -2,7 +2,7 @@
 /**
  * @file
  * The JSON document of `hawk-core analyze`. Its prose twin is docs/json.md, its schema
- * docs/schema/analyze-2.json: change them together, and add keys only.
+ * docs/schema/analyze-3.json: change them together, and add keys only.
  */
 #include "objects.h"
 #include "hawk/report/leaks.h"

@@ -2,7 +2,7 @@
 /**
  * @file
  * The JSON document of `hawk-core diff`. Its prose twin is docs/json.md, its schema
- * docs/schema/diff-2.json.
+ * docs/schema/diff-3.json.
  */
 #include "hawk/report/diff.h"
 

@@ -2,7 +2,7 @@
 /**
  * @file
  * The JSON document of `hawk-core ledger`. Its prose twin is docs/json.md, its schema
- * docs/schema/ledger-2.json.
+ * docs/schema/ledger-3.json.
  */
 #include "hawk/report/ledger.h"
 

@@ -13,7 +13,7 @@
 #include "hawk/graph/reach.h"
 #include "hawk/names/root_name.h"
 
-enum { HAWK_JSON_VERSION = 2 };
+enum { HAWK_JSON_VERSION = 3 };
 
 /** Begins a document: "schema", "version"; `source` is the core's path, NULL for a process. */
 void hawk_json_begin(struct hawk_json *json, struct hawk_output *output, const char *schema,

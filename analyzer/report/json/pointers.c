@@ -33,16 +33,14 @@ void hawk_report_json_site_stack(const struct hawk_pointer_report *report, uint3
 	hawk_json_put_site_stack(json, report->symbols, report->heap, site);
 }
 
-void hawk_report_json_retained(const struct hawk_site_retained *retained, bool exact,
-			       struct hawk_json *json)
+void hawk_report_json_retained(const uint64_t *retained, bool exact, struct hawk_json *json)
 {
 	if (!retained) {
 		hawk_json_put_null(json, "retained_bytes");
 		return;
 	}
 	hawk_json_put_object(json, "retained_bytes");
-	hawk_json_put_integer(json, "all_pointers", retained->all_pointers);
-	hawk_json_put_integer(json, "start_pointers", retained->start_pointers);
+	hawk_json_put_integer(json, "all_pointers", *retained);
 	hawk_json_put_boolean(json, "exact", exact);
 	hawk_json_object_end(json);
 }

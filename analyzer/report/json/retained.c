@@ -40,9 +40,6 @@ void hawk_report_retained_blocks_json(const struct hawk_pointer_report *report,
 		hawk_json_object(json);
 		hawk_report_json_block(report, items[i].block, json);
 		hawk_json_put_integer(json, "retained_bytes", items[i].bytes);
-		hawk_json_put_object(json, "start_pointers");
-		hawk_json_put_integer(json, "retained_bytes", items[i].start_bytes);
-		hawk_json_object_end(json);
 		hawk_json_object_end(json);
 	}
 	hawk_json_array_end(json);

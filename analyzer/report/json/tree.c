@@ -32,14 +32,6 @@ static void put_node(const struct hawk_pointer_report *report, const struct hawk
 			   node->kind == HAWK_TREE_SITE ? node->key : UINT32_MAX);
 	put_sums(json, node->flat_objects, node->flat_bytes, node->cum_objects, node->cum_bytes);
 	hawk_json_put_integer(json, "parent", row->parent);
-	if (tree->both) {
-		const struct hawk_site_tree_sums *start = &node->start;
-
-		hawk_json_put_object(json, "start_pointers");
-		put_sums(json, start->flat_objects, start->flat_bytes, start->cum_objects,
-			 start->cum_bytes);
-		hawk_json_object_end(json);
-	}
 	hawk_json_object_end(json);
 }
 

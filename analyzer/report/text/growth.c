@@ -270,9 +270,9 @@ static void put_site(const struct hawk_growth_report *report, const struct hawk_
 		hawk_text_printf(&text, "; %s confidence",
 				 hawk_growth_confidence_name(growth.confidence));
 	if (report->retained &&
-	    hawk_quantity_more_bytes(report->retained[index].all_pointers, facts.inuse_bytes))
+	    hawk_quantity_more_bytes(report->retained[index], facts.inuse_bytes))
 		hawk_text_printf(&text, "; retains at least %s",
-				 hawk_quantity_bytes(report->retained[index].all_pointers).text);
+				 hawk_quantity_bytes(report->retained[index]).text);
 	hawk_screen_paragraph(screen, hawk_text_string(&text), INDENT, INDENT);
 }
 

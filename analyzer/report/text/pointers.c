@@ -98,12 +98,6 @@ void hawk_report_put_sampling(const struct hawk_pointer_report *report,
 			   hawk_quantity_bytes(others ? others->inuse_bytes : 0).text);
 }
 
-void hawk_report_put_start_only(const struct hawk_screen *screen)
-{
-	hawk_screen_faint(screen, "  start only: the same, if only pointers to the first byte of a "
-				  "block count\n");
-}
-
 struct hawk_error *hawk_report_find_block(const struct hawk_pointer_report *report,
 					  uint64_t address, uint32_t *ret)
 {

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * hawk-core retained: sites and blocks by the bytes that freeing them would free. A conservative
- * scan is uncertain, so both figures are given: by all pointers blocks have more holders, so each
- * retains less; by start pointers fewer. Exact for the first sites listed, lower bounds for the
- * rest.
+ * hawk-core retained: sites and blocks by the bytes that freeing them would free. Exact for the
+ * first sites listed, lower bounds for the rest.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -32,9 +30,8 @@ static void put_site(const struct hawk_pointer_report *report, const struct hawk
 		     struct hawk_site_stacks *stacks, size_t number,
 		     const struct hawk_retained_site *site)
 {
-	hawk_output_printf(screen->output, "%4zu %12s %12s %10s %12s  %016" PRIx64 "\n", number,
-			   amount(site->retained.all_pointers, site->exact).text,
-			   amount(site->retained.start_pointers, site->exact).text,
+	hawk_output_printf(screen->output, "%4zu %12s %10s %12s  %016" PRIx64 "\n", number,
+			   amount(site->retained, site->exact).text,
 			   hawk_quantity_bytes(site->blocks.bytes).text,
 			   hawk_quantity_count(site->blocks.objects).text,
 			   report->heap->sites[site->site].id);
@@ -59,9 +56,8 @@ void hawk_report_retained_sites(const struct hawk_pointer_report *report,
 		return;
 	}
 	hawk_report_put_sampling(report, screen);
-	hawk_report_put_start_only(screen);
-	hawk_screen_faint(screen, "   # %12s %12s %10s %12s  %s\n", "retained", "start only",
-			  "shallow", "blocks", "site");
+	hawk_screen_faint(screen, "   # %12s %10s %12s  %s\n", "retained", "shallow", "blocks",
+			  "site");
 	for (size_t i = 0; i < end; i++)
 		hawk_site_stacks_add(&stacks, sites->items[i].site);
 	hawk_site_stacks_compare(&stacks);
@@ -90,12 +86,10 @@ void hawk_report_retained_blocks(const struct hawk_pointer_report *report,
 		hawk_report_put_none(report, screen);
 		return;
 	}
-	hawk_report_put_start_only(screen);
-	hawk_screen_faint(screen, "%10s %10s  %s\n", "retained", "start only", "block");
+	hawk_screen_faint(screen, "%10s  %s\n", "retained", "block");
 	for (size_t i = 0; i < blocks->shown.count; i++) {
-		hawk_output_printf(screen->output, "%10s %10s  ",
-				   hawk_quantity_bytes(items[i].bytes).text,
-				   hawk_quantity_bytes(items[i].start_bytes).text);
-		hawk_report_put_block(report, screen, items[i].block, 23);
+		hawk_output_printf(screen->output, "%10s  ",
+				   hawk_quantity_bytes(items[i].bytes).text);
+		hawk_report_put_block(report, screen, items[i].block, 12);
 	}
 }

@@ -252,7 +252,7 @@ static void append_growth(const struct hawk_suspect *suspect, struct hawk_text *
 static void append_story(const struct hawk_suspects_report *suspects,
 			 const struct hawk_suspect *suspect, struct hawk_text *text)
 {
-	uint64_t retained = suspect->retained.all_pointers;
+	uint64_t retained = suspect->retained;
 	uint64_t bytes = suspect->facts.inuse_bytes;
 
 	hawk_text_printf(text, "%s in %s block%s, %s of the heap. ",

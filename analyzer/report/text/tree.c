@@ -17,7 +17,6 @@ enum {
 	DEFAULT_TOP = 5,
 	DEFAULT_DEPTH = 8,
 	COLUMNS_BEFORE = 22, /**< without those of blocks */
-	COLUMNS_START = 11,  /**< more, where there are sums by start pointers */
 	BLOCKS_WIDTH_MIN = 6,
 	NAME_WIDTH_MIN = 16,
 	MODULE_WIDTH_MIN = 8,
@@ -86,9 +85,6 @@ void hawk_report_append_tree_node(const struct hawk_pointer_report *report,
 static void put_figures(const struct writer *writer, const struct hawk_tree_row *row)
 {
 	hawk_output_printf(writer->output, "%10s ", hawk_quantity_bytes(row->cum_bytes).text);
-	if (writer->tree->both)
-		hawk_output_printf(writer->output, "%10s ",
-				   hawk_quantity_bytes(row->start_cum_bytes).text);
 	hawk_output_printf(
 		writer->output, "%7s %*s  ",
 		hawk_quantity_share(row->cum_bytes, writer->rows->items[0].cum_bytes).text,
@@ -99,8 +95,7 @@ static void put_node(const struct writer *writer, const struct hawk_tree_row *ro
 {
 	const struct hawk_site_tree_node *node = &writer->tree->nodes[row->node];
 	unsigned indent = 2 * (node->depth - 1);
-	size_t taken = COLUMNS_BEFORE + (size_t)writer->blocks_width +
-		       (writer->tree->both ? COLUMNS_START : 0) + indent;
+	size_t taken = COLUMNS_BEFORE + (size_t)writer->blocks_width + indent;
 	size_t room = writer->screen->width > taken + NAME_WIDTH_MIN ? writer->screen->width - taken
 								     : NAME_WIDTH_MIN;
 	CLEANUP(text) struct hawk_text text = {0};
@@ -183,10 +178,8 @@ void hawk_report_tree(const struct hawk_pointer_report *report,
 	};
 
 	hawk_report_put_sampling(report, screen);
-	if (tree->both)
-		hawk_report_put_start_only(screen);
-	hawk_screen_faint(screen, "%10s %s%7s %*s  %s\n", "size", tree->both ? "start only " : "",
-			  "share", writer.blocks_width, "blocks", "held by");
+	hawk_screen_faint(screen, "%10s %7s %*s  %s\n", "size", "share", writer.blocks_width,
+			  "blocks", "held by");
 	hawk_report_put_rows(report, screen, put_rows, &writer);
 }
 

@@ -383,7 +383,7 @@ def text_of(*arguments, codes=(EXIT_OK,), **options):
 def document(verb, *arguments, codes=(EXIT_OK,), **options):
     """`hawk-core VERB --json ARGUMENTS`, parsed; it must keep to its schema."""
     text = text_of(verb, "--json", *arguments, codes=codes, **options) or "{}"
-    schema = json_schema.load(f"{verb}-2.json")
+    schema = json_schema.load(f"{verb}-3.json")
     complaints = json_schema.validate(json.loads(text), schema)
     expect(not complaints, f"{verb} {arguments}: {complaints[:3]}")
     return parse(text)

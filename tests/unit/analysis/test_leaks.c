@@ -47,7 +47,7 @@ static void make(struct leaks_world *leaks, unsigned kinds, const struct hawk_se
 
 	if (filter)
 		check(hawk_selection_bits_make(&leaks->heap, filter, false, &chosen));
-	check(hawk_reach_make(&leaks->graph, HAWK_EDGES_ALL, &leaks->explained, &leaks->reach));
+	check(hawk_reach_make(&leaks->graph, &leaks->explained, &leaks->reach));
 	check(hawk_leaks_make(&leaks->graph, &leaks->explained, &leaks->reach, kinds, chosen,
 			      &leaks->leaks));
 	free(chosen);

@@ -8,18 +8,18 @@
 #include "hawk/analysis/site_freed.h"
 #include "synthetic_site_world.h"
 
-enum { HEAPS = 1000 };
+enum { HEAPS = 1000, MANY_SITES = 60 };
 
 /* What goes with the chosen blocks of a site: whatever one of them dominates. */
 static uint64_t retained_by(const struct site_world *fixture, const struct graph_oracle *oracle,
-			    unsigned edges, uint32_t site, uint64_t chosen)
+			    uint32_t site, uint64_t chosen)
 {
 	uint64_t gone = 0;
 	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < oracle->count; i++)
 		if (chosen >> i & 1 && hawk_heap_site_at(fixture->graph.heap, i) == site)
-			gone |= oracle->dominated[edges][i];
+			gone |= oracle->dominated[i];
 	for (uint32_t i = 0; i < oracle->count; i++)
 		if (gone >> i & 1)
 			bytes += fixture->world->blocks[i].size;
@@ -27,25 +27,25 @@ static uint64_t retained_by(const struct site_world *fixture, const struct graph
 }
 
 static void expect_retained(const struct site_world *fixture, const struct graph_oracle *oracle,
-			    enum hawk_edges edges, uint64_t chosen)
+			    uint64_t chosen)
 {
 	uint64_t retained[SITE_WORLD_SITES] = {0}, all[SITE_WORLD_SITES] = {0};
 	struct hawk_dominators dominators;
 
-	site_world_dominators(fixture, edges, &dominators);
+	check(hawk_dominators_make(&fixture->graph, &fixture->reach, &dominators));
 	check(hawk_dominators_retained_by_site(&dominators, &fixture->heap, &chosen, retained));
 	check(hawk_dominators_retained_by_site(&dominators, &fixture->heap, NULL, all));
 	for (uint32_t site = 0; site < SITE_WORLD_SITES; site++) {
-		assert_int_equal(retained[site], retained_by(fixture, oracle, edges, site, chosen));
-		assert_int_equal(all[site], retained_by(fixture, oracle, edges, site, UINT64_MAX));
+		assert_int_equal(retained[site], retained_by(fixture, oracle, site, chosen));
+		assert_int_equal(all[site], retained_by(fixture, oracle, site, UINT64_MAX));
 	}
 	for (uint32_t block = 0; block < fixture->heap.index.count; block++)
 		assert_int_equal(hawk_dominators_retained(&dominators, block),
-				 oracle->retained[edges][block]);
+				 oracle->retained[block]);
 	hawk_dominators_deinit(&dominators);
 }
 
-TEST(retained_bytes_of_blocks_and_sites_are_those_of_the_oracle_both_ways)
+TEST(retained_bytes_of_blocks_and_sites_are_those_of_the_oracle)
 {
 	uint64_t seed = 12;
 
@@ -59,17 +59,15 @@ TEST(retained_bytes_of_blocks_and_sites_are_those_of_the_oracle_both_ways)
 		site_world_open(&fixture, world);
 		hawk_parallel_set_threads(1 + i % 2);
 		graph_oracle_make(world, &oracle);
-		expect_retained(&fixture, &oracle, HAWK_EDGES_ALL, chosen);
-		expect_retained(&fixture, &oracle, HAWK_EDGES_START_ONLY, chosen);
+		expect_retained(&fixture, &oracle, chosen);
 		site_world_close(&fixture);
 	}
 }
 
 /* All that `from` leads to without passing a block of `without`. */
-static uint64_t led_to(const struct graph_oracle *oracle, unsigned edges, uint64_t from,
-		       uint64_t without)
+static uint64_t led_to(const struct graph_oracle *oracle, uint64_t from, uint64_t without)
 {
-	const uint64_t *targets = edges ? oracle->start : oracle->all;
+	const uint64_t *targets = oracle->all;
 	uint64_t met = from & ~without, before;
 
 	do {
@@ -84,28 +82,27 @@ static uint64_t led_to(const struct graph_oracle *oracle, unsigned edges, uint64
 /* What goes with the site's chosen blocks: what roots do not reach without them, and what is lost
  * and nothing else that is lost leads to. */
 static uint64_t freed_with(const struct site_world *fixture, const struct graph_oracle *oracle,
-			   unsigned edges, uint32_t site, uint64_t chosen)
+			   uint32_t site, uint64_t chosen)
 {
-	uint64_t roots = edges ? oracle->start_roots : oracle->all_roots, own = 0, bytes = 0;
-	uint64_t reached = led_to(oracle, edges, roots, 0), led, lost, freed;
+	uint64_t roots = oracle->all_roots, own = 0, bytes = 0;
+	uint64_t reached = led_to(oracle, roots, 0), led, lost, freed;
 
 	for (uint32_t i = 0; i < oracle->count; i++)
 		if (chosen >> i & 1 && hawk_heap_site_at(fixture->graph.heap, i) == site)
 			own |= UINT64_C(1) << i;
-	led = led_to(oracle, edges, own, 0);
+	led = led_to(oracle, own, 0);
 	lost = ((UINT64_C(1) << oracle->count) - 1) & ~reached;
-	freed = reached & ~led_to(oracle, edges, roots, own);
-	freed |= led & lost & ~led_to(oracle, edges, lost & ~led, own);
+	freed = reached & ~led_to(oracle, roots, own);
+	freed |= led & lost & ~led_to(oracle, lost & ~led, own);
 	for (uint32_t i = 0; i < oracle->count; i++)
 		if (freed >> i & 1)
 			bytes += fixture->world->blocks[i].size;
 	return bytes;
 }
 
-static bool has_holder(const struct graph_oracle *oracle, unsigned edges, uint64_t among,
-		       uint32_t block)
+static bool has_holder(const struct graph_oracle *oracle, uint64_t among, uint32_t block)
 {
-	const uint64_t *targets = edges ? oracle->start : oracle->all;
+	const uint64_t *targets = oracle->all;
 
 	for (uint32_t i = 0; i < oracle->count; i++)
 		if (among >> i & 1 && targets[i] >> block & 1)
@@ -117,21 +114,20 @@ static bool has_holder(const struct graph_oracle *oracle, unsigned edges, uint64
  * still reach without them, and what was lost before and has a holder that was lost before and
  * stays. */
 static uint64_t left_over(const struct site_world *fixture, const struct graph_oracle *oracle,
-			  unsigned edges, uint32_t site, uint64_t chosen)
+			  uint32_t site, uint64_t chosen)
 {
-	uint64_t roots = edges ? oracle->start_roots : oracle->all_roots, own = 0, bytes = 0;
-	uint64_t lost = ((UINT64_C(1) << oracle->count) - 1) & ~led_to(oracle, edges, roots, 0);
+	uint64_t roots = oracle->all_roots, own = 0, bytes = 0;
+	uint64_t lost = ((UINT64_C(1) << oracle->count) - 1) & ~led_to(oracle, roots, 0);
 	uint64_t freed, before;
 
 	for (uint32_t i = 0; i < oracle->count; i++)
 		if (chosen >> i & 1 && hawk_heap_site_at(fixture->graph.heap, i) == site)
 			own |= UINT64_C(1) << i;
-	freed = led_to(oracle, edges, own, 0) & ~led_to(oracle, edges, roots, own);
+	freed = led_to(oracle, own, 0) & ~led_to(oracle, roots, own);
 	do {
 		before = freed;
 		for (uint32_t i = 0; i < oracle->count; i++)
-			if ((freed & lost & ~own) >> i & 1 &&
-			    has_holder(oracle, edges, lost & ~freed, i))
+			if ((freed & lost & ~own) >> i & 1 && has_holder(oracle, lost & ~freed, i))
 				freed &= ~(UINT64_C(1) << i);
 	} while (freed != before);
 	for (uint32_t i = 0; i < oracle->count; i++)
@@ -142,14 +138,16 @@ static uint64_t left_over(const struct site_world *fixture, const struct graph_o
 
 TEST(what_is_freed_with_a_site_is_exact_and_no_less_than_what_its_blocks_dominate)
 {
-	static const uint32_t sites[SITE_WORLD_SITES] = {7, 1, 2, 3, 4, 5, 6, 0};
+	uint32_t sites[MANY_SITES]; /* more than one flood is for; only the first have blocks */
 	unsigned more = 0;
 	uint64_t seed = 99;
 
+	for (uint32_t i = 0; i < MANY_SITES; i++)
+		sites[i] = (i + 1) * 7 % MANY_SITES;
 	for (unsigned i = 0; i < HEAPS; i++) {
 		struct graph_world *world = graph_world_create();
 		uint64_t chosen = i % 2 ? synthetic_random(&seed) : UINT64_MAX;
-		struct hawk_site_retained freed[SITE_WORLD_SITES];
+		uint64_t freed[MANY_SITES];
 		struct site_world fixture;
 		struct graph_oracle oracle;
 
@@ -157,21 +155,17 @@ TEST(what_is_freed_with_a_site_is_exact_and_no_less_than_what_its_blocks_dominat
 		site_world_open(&fixture, world);
 		hawk_parallel_set_threads(1 + i % 3);
 		graph_oracle_make(world, &oracle);
-		assert_null(hawk_site_freed(&fixture.graph, &fixture.reach, i % 2 ? &chosen : NULL,
-					    sites, SITE_WORLD_SITES, freed));
-		for (unsigned j = 0; j < SITE_WORLD_SITES; j++) {
-			uint64_t least = retained_by(&fixture, &oracle, 0, sites[j], chosen);
+		fixture.heap.site_count = MANY_SITES;
+		assert_null(hawk_site_freed(&fixture.graph, i % 2 ? &chosen : NULL, sites,
+					    MANY_SITES, freed));
+		fixture.heap.site_count = SITE_WORLD_SITES;
+		for (unsigned j = 0; j < MANY_SITES; j++) {
+			uint64_t least = retained_by(&fixture, &oracle, sites[j], chosen);
 
-			assert_int_equal(freed[j].all_pointers,
-					 freed_with(&fixture, &oracle, 0, sites[j], chosen));
-			assert_int_equal(freed[j].start_pointers,
-					 freed_with(&fixture, &oracle, 1, sites[j], chosen));
-			assert_int_equal(freed[j].all_pointers,
-					 left_over(&fixture, &oracle, 0, sites[j], chosen));
-			assert_int_equal(freed[j].start_pointers,
-					 left_over(&fixture, &oracle, 1, sites[j], chosen));
-			assert_true(freed[j].all_pointers >= least);
-			more += freed[j].all_pointers > least;
+			assert_int_equal(freed[j], freed_with(&fixture, &oracle, sites[j], chosen));
+			assert_int_equal(freed[j], left_over(&fixture, &oracle, sites[j], chosen));
+			assert_true(freed[j] >= least);
+			more += freed[j] > least;
 		}
 		site_world_close(&fixture);
 	}
@@ -184,7 +178,7 @@ TEST(a_lost_holder_keeps_lost_blocks_and_no_others)
 {
 	struct graph_world *world = graph_world_create();
 	const uint32_t site = SITE_WORLD_SITES - 1 - 1; /* as site_world_open() numbers them */
-	struct hawk_site_retained freed;
+	uint64_t freed;
 	struct site_world fixture;
 
 	for (uint32_t i = 0; i < 7; i++)
@@ -197,8 +191,7 @@ TEST(a_lost_holder_keeps_lost_blocks_and_no_others)
 	graph_world_point(world, 5, 0, 1, 0);
 	graph_world_point(world, 6, 0, 4, 0);
 	site_world_open(&fixture, world);
-	assert_null(hawk_site_freed(&fixture.graph, &fixture.reach, NULL, &site, 1, &freed));
-	assert_int_equal(freed.all_pointers, 16 + 32 + 64 + 128);
-	assert_int_equal(freed.start_pointers, 16 + 32 + 64 + 128);
+	assert_null(hawk_site_freed(&fixture.graph, NULL, &site, 1, &freed));
+	assert_int_equal(freed, 16 + 32 + 64 + 128);
 	site_world_close(&fixture);
 }

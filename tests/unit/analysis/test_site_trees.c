@@ -49,25 +49,13 @@ static void append_site(char *text, uint32_t *last, uint32_t site)
 	*last = site;
 }
 
-static struct hawk_site_tree_sums sums_of(const struct hawk_site_tree *tree, uint32_t number,
-					  enum hawk_edges edges)
-{
-	const struct hawk_site_tree_node *node = &tree->nodes[number];
-
-	if (edges == HAWK_EDGES_START_ONLY)
-		return node->start;
-	return (struct hawk_site_tree_sums){node->flat_objects, node->flat_bytes, node->cum_objects,
-					    node->cum_bytes};
-}
-
 /** Adds the chains of the tree below `node`; sums that do not add up fail. */
-static void collect_tree(const struct hawk_site_tree *tree, enum hawk_edges edges, uint32_t number,
-			 const char *before, struct chains *chains)
+static void collect_tree(const struct hawk_site_tree *tree, uint32_t number, const char *before,
+			 struct chains *chains)
 {
 	static const char *const names[] = {"", "root", "several", "shared", "lost", ""};
 	const struct hawk_site_tree_node *node = &tree->nodes[number];
-	const struct hawk_site_tree_sums sums = sums_of(tree, number, edges);
-	uint64_t objects = sums.flat_objects, bytes = sums.flat_bytes;
+	uint64_t objects = node->flat_objects, bytes = node->flat_bytes;
 	uint64_t previous = UINT64_MAX;
 	char text[CHAIN_MAX];
 
@@ -77,18 +65,18 @@ static void collect_tree(const struct hawk_site_tree *tree, enum hawk_edges edge
 		snprintf(text, sizeof(text), "root%u", node->key);
 	else
 		snprintf(text, sizeof(text), "%s", names[node->kind]);
-	if (sums.flat_objects)
-		add_chain(chains, text, sums.flat_objects, sums.flat_bytes);
+	if (node->flat_objects)
+		add_chain(chains, text, node->flat_objects, node->flat_bytes);
 	for (uint32_t child = node->first_child; child; child = tree->nodes[child].next_sibling) {
 		assert_int_equal(tree->nodes[child].parent, number);
 		assert_true(tree->nodes[child].cum_bytes <= previous);
 		previous = tree->nodes[child].cum_bytes;
-		objects += sums_of(tree, child, edges).cum_objects;
-		bytes += sums_of(tree, child, edges).cum_bytes;
-		collect_tree(tree, edges, child, text, chains);
+		objects += tree->nodes[child].cum_objects;
+		bytes += tree->nodes[child].cum_bytes;
+		collect_tree(tree, child, text, chains);
 	}
-	assert_int_equal(objects, sums.cum_objects);
-	assert_int_equal(bytes, sums.cum_bytes);
+	assert_int_equal(objects, node->cum_objects);
+	assert_int_equal(bytes, node->cum_bytes);
 }
 
 static void expect_same_chains(const struct chains *got, const struct chains *want)
@@ -111,22 +99,15 @@ static bool is_of_thread(const struct hawk_root *root)
 	return root->kind == HAWK_ROOT_REGISTER || root->kind == HAWK_ROOT_STACK;
 }
 
-static bool counts(const struct hawk_root *root, enum hawk_edges edges)
-{
-	return edges == HAWK_EDGES_ALL || !(root->edge & HAWK_ROOT_INTERIOR);
-}
-
 /** Whether anything that `group` points to, from threads or not, leads to `block`. */
-static bool leads(const struct paths_world *paths, enum hawk_edges edges, uint32_t group,
-		  bool of_threads, uint32_t block)
+static bool leads(const struct paths_world *paths, uint32_t group, bool of_threads, uint32_t block)
 {
-	const uint64_t *next = edges == HAWK_EDGES_ALL ? paths->oracle.all : paths->oracle.start;
+	const uint64_t *next = paths->oracle.all;
 	const struct hawk_roots *roots = &paths->world->graph.roots;
 	uint64_t reached = 0, before;
 
 	for (size_t i = 0; i < roots->count; i++)
-		if (paths->groups[i] == group && counts(&roots->items[i], edges) &&
-		    is_of_thread(&roots->items[i]) == of_threads)
+		if (paths->groups[i] == group && is_of_thread(&roots->items[i]) == of_threads)
 			reached |= UINT64_C(1) << (roots->items[i].edge >> 1);
 	do {
 		before = reached;
@@ -138,22 +119,21 @@ static bool leads(const struct paths_world *paths, enum hawk_edges edges, uint32
 }
 
 /** What stands above the topmost dominator `block`, by definition. */
-static void top_of(const struct paths_world *paths, enum hawk_edges edges, uint32_t block,
-		   char *text)
+static void top_of(const struct paths_world *paths, uint32_t block, char *text)
 {
 	const struct hawk_roots *roots = &paths->world->graph.roots;
-	uint8_t kind = paths->oracle.kinds[edges][block];
+	uint8_t kind = paths->oracle.kinds[block];
 	bool direct = false;
 	unsigned groups = 0, passing = 0;
 
 	for (size_t i = 0; i < roots->count; i++) {
-		if (leads(paths, edges, paths->groups[i], false, block))
+		if (leads(paths, paths->groups[i], false, block))
 			groups |= 1u << paths->groups[i];
-		if (leads(paths, edges, paths->groups[i], true, block))
+		if (leads(paths, paths->groups[i], true, block))
 			passing |= 1u << paths->groups[i];
 	}
 	for (size_t i = 0; i < roots->count; i++)
-		direct |= roots->items[i].edge >> 1 == block && counts(&roots->items[i], edges) &&
+		direct |= roots->items[i].edge >> 1 == block &&
 			  !(groups && is_of_thread(&roots->items[i]));
 	groups = groups ? groups : passing;
 	if (kind == HAWK_REACH_DEFINITELY_LOST || kind == HAWK_REACH_INDIRECTLY_LOST)
@@ -165,10 +145,10 @@ static void top_of(const struct paths_world *paths, enum hawk_edges edges, uint3
 }
 
 /** Dominators of a block are nested: the one that dominates most is on top. */
-static void add_dominator_chain(const struct paths_world *paths, enum hawk_edges edges,
-				uint32_t block, struct chains *chains)
+static void add_dominator_chain(const struct paths_world *paths, uint32_t block,
+				struct chains *chains)
 {
-	const uint64_t *dominated = paths->oracle.dominated[edges];
+	const uint64_t *dominated = paths->oracle.dominated;
 	uint32_t last = UINT32_MAX;
 	char text[CHAIN_MAX] = "";
 
@@ -178,7 +158,7 @@ static void add_dominator_chain(const struct paths_world *paths, enum hawk_edges
 			    __builtin_popcountll(dominated[i]) != size)
 				continue;
 			if (!*text)
-				top_of(paths, edges, i, text);
+				top_of(paths, i, text);
 			append_site(text, &last, paths->world->blocks[i].trace);
 		}
 	add_chain(chains, text, 1, paths->world->blocks[block].size);
@@ -186,39 +166,27 @@ static void add_dominator_chain(const struct paths_world *paths, enum hawk_edges
 
 /** Of what would be freed with `chosen`. */
 static void expect_dominator_tree(const struct paths_world *paths,
-				  const struct hawk_site_tree *tree, enum hawk_edges edges,
-				  uint64_t chosen)
+				  const struct hawk_site_tree *tree, uint64_t chosen)
 {
 	struct chains want = {0}, got = {0};
 	uint64_t gone = 0;
 
 	for (uint32_t block = 0; block < paths->world->count; block++)
 		if (chosen >> block & 1)
-			gone |= paths->oracle.dominated[edges][block];
+			gone |= paths->oracle.dominated[block];
 	for (uint32_t block = 0; block < paths->world->count; block++)
 		if (gone >> block & 1)
-			add_dominator_chain(paths, edges, block, &want);
-	collect_tree(tree, edges, 0, "", &got);
+			add_dominator_chain(paths, block, &want);
+	collect_tree(tree, 0, "", &got);
 	expect_same_chains(&got, &want);
 }
 
-static void make_tree(const struct paths_world *paths, bool both, const uint64_t *chosen,
+static void make_tree(const struct paths_world *paths, const uint64_t *chosen,
 		      struct hawk_site_tree *tree)
 {
-	struct hawk_dominators start;
-	struct hawk_reach reach;
-
-	*tree = (struct hawk_site_tree){.both = both};
+	*tree = (struct hawk_site_tree){0};
 	check(hawk_site_tree_add_retained(paths->graph, &paths->dominators, paths->groups, chosen,
 					  tree));
-	if (both) {
-		check(hawk_reach_make(paths->graph, HAWK_EDGES_START_ONLY, NULL, &reach));
-		check(hawk_dominators_make(paths->graph, &reach, &start));
-		check(hawk_site_tree_add_retained(paths->graph, &start, paths->groups, chosen,
-						  tree));
-		hawk_dominators_deinit(&start);
-		hawk_reach_deinit(&reach);
-	}
 	check(hawk_site_tree_finish(tree));
 }
 
@@ -234,7 +202,6 @@ static uint64_t choose(uint64_t *seed, unsigned round)
 
 TEST(the_retained_tree_is_the_dominator_tree_of_what_is_freed_with_blocks_folded_by_site)
 {
-	unsigned differ = 0;
 	uint64_t seed = 10;
 
 	for (unsigned i = 0; i < HEAPS; i++) {
@@ -242,24 +209,15 @@ TEST(the_retained_tree_is_the_dominator_tree_of_what_is_freed_with_blocks_folded
 		uint64_t chosen = choose(&seed, i);
 		struct hawk_site_tree tree;
 
-		make_tree(paths, false, chosen == UINT64_MAX ? NULL : &chosen, &tree);
-		assert_false(tree.both);
-		expect_dominator_tree(paths, &tree, HAWK_EDGES_ALL, chosen);
-		for (uint32_t j = 1; j < tree.count; j++)
-			assert_true(tree.nodes[j].cum_objects);
-		hawk_site_tree_deinit(&tree);
-		make_tree(paths, true, chosen == UINT64_MAX ? NULL : &chosen, &tree);
-		expect_dominator_tree(paths, &tree, HAWK_EDGES_ALL, chosen);
-		expect_dominator_tree(paths, &tree, HAWK_EDGES_START_ONLY, chosen);
+		make_tree(paths, chosen == UINT64_MAX ? NULL : &chosen, &tree);
+		expect_dominator_tree(paths, &tree, chosen);
 		for (uint32_t j = 1; j < tree.count; j++) {
 			assert_true(tree.nodes[j].parent < j);
-			assert_true(tree.nodes[j].cum_objects || tree.nodes[j].start.cum_objects);
-			differ += tree.nodes[j].cum_bytes != tree.nodes[j].start.cum_bytes;
+			assert_true(tree.nodes[j].cum_objects);
 		}
 		hawk_site_tree_deinit(&tree);
 		paths_world_close(paths);
 	}
-	assert_true(differ > HEAPS);
 }
 
 /** Every row counts once in its parent, but for the parent's own blocks. */
@@ -293,7 +251,7 @@ TEST(what_is_shown_of_a_tree_sums_what_is_not)
 		struct hawk_site_tree tree;
 		struct hawk_tree_rows rows;
 
-		make_tree(paths, false, NULL, &tree);
+		make_tree(paths, NULL, &tree);
 		check(hawk_site_tree_show(&tree, &view, &rows));
 		expect_rows(&rows, &view);
 		hawk_tree_rows_deinit(&rows);
@@ -342,7 +300,7 @@ TEST(merged_paths_are_those_of_all_blocks_of_a_site)
 			for (uint32_t block = 0; block < paths->world->count; block++)
 				if (paths->world->blocks[block].trace == site)
 					add_path_chain(paths, &found, block, &want);
-			collect_tree(&tree, HAWK_EDGES_ALL, 0, "", &got);
+			collect_tree(&tree, 0, "", &got);
 			expect_same_chains(&got, &want);
 			hawk_site_tree_deinit(&tree);
 		}

@@ -296,7 +296,7 @@ static void make_everything(struct large_core *core)
 	assert_null(hawk_graph_make(&core->heap, NULL, &core->findings, graph));
 	groups = calloc(graph->roots.count + 1, sizeof(*groups));
 	assert_non_null(groups);
-	assert_null(hawk_reach_make(graph, HAWK_EDGES_ALL, &graph->explained, &reach));
+	assert_null(hawk_reach_make(graph, &graph->explained, &reach));
 	assert_null(hawk_dominators_make(graph, &reach, &dominators));
 	assert_null(hawk_site_graph_make(graph, NULL, &sites));
 	assert_null(hawk_paths_find(graph, &paths));

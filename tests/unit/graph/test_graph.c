@@ -281,7 +281,7 @@ TEST(truncated_cores_give_the_graph_of_what_is_left)
 			assert_false(hawk_roots_complete(&world->graph.roots));
 		if (!hawk_roots_complete(&world->graph.roots))
 			assert_true(found(world, "roots-missing") || found(world, "stack-missing"));
-		check(hawk_reach_make(&world->graph, HAWK_EDGES_ALL, NULL, &reach));
+		check(hawk_reach_make(&world->graph, NULL, &reach));
 		check(hawk_dominators_make(&world->graph, &reach, &dominators));
 		assert_int_equal(dominators.count, world->found.index.count);
 		if (world->found.index.count < fewest)

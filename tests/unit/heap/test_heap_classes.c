@@ -206,14 +206,14 @@ CLASS_TEST(leaks_are_of_classes)
 CLASS_TEST(retained_sizes_are_of_classes)
 {
 	CLEANUP(free_ptr)
-	struct hawk_site_retained *bounds = calloc(world->heap.site_count, sizeof(*bounds));
+	uint64_t *bounds = calloc(world->heap.site_count, sizeof(*bounds));
 	const struct hawk_selection all = {0};
 	struct hawk_retained_blocks blocks;
 	struct hawk_retained_sites sites;
 	struct hawk_json json;
 
-	check(hawk_retained_sites_make(&world->graph, &world->reach, &all, &world->list, bounds,
-				       world->list.count, &sites));
+	check(hawk_retained_sites_make(&world->graph, &all, &world->list, bounds, world->list.count,
+				       &sites));
 	class_world_begin(world, false);
 	hawk_report_retained_sites(&world->report, &sites, &world->screen);
 	class_world_end(world);

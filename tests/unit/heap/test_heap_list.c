@@ -36,8 +36,8 @@ struct everything {
 	struct hawk_dominators dominators;
 	struct hawk_leaks leaks;
 	struct hawk_site_graph sites;
-	struct hawk_site_retained *freed; /**< by site */
-	uint64_t *retained;               /**< by site */
+	uint64_t *freed;    /**< by site */
+	uint64_t *retained; /**< by site */
 };
 
 static void make_everything(const struct hawk_heap_source *source, struct world *world,
@@ -48,7 +48,7 @@ static void make_everything(const struct hawk_heap_source *source, struct world 
 	*ret = (struct everything){0};
 	check(hawk_heap_load_from(&source, 1, world->target, &world->findings, &ret->heap));
 	check(hawk_graph_make(&ret->heap, NULL, &world->findings, &ret->graph));
-	check(hawk_reach_make(&ret->graph, HAWK_EDGES_ALL, &ret->graph.explained, &ret->reach));
+	check(hawk_reach_make(&ret->graph, &ret->graph.explained, &ret->reach));
 	check(hawk_dominators_make(&ret->graph, &ret->reach, &ret->dominators));
 	check(hawk_leaks_make(&ret->graph, &ret->graph.explained, &ret->reach, ALL_KINDS, NULL,
 			      &ret->leaks));
@@ -58,8 +58,7 @@ static void make_everything(const struct hawk_heap_source *source, struct world 
 	ret->retained = calloc(2 * TRACES, sizeof(*ret->retained));
 	for (uint32_t i = 0; i < ret->heap.site_count; i++)
 		sites[i] = i;
-	check(hawk_site_freed(&ret->graph, &ret->reach, NULL, sites, ret->heap.site_count,
-			      ret->freed));
+	check(hawk_site_freed(&ret->graph, NULL, sites, ret->heap.site_count, ret->freed));
 	check(hawk_dominators_retained_by_site(&ret->dominators, &ret->heap, NULL, ret->retained));
 }
 
@@ -94,8 +93,7 @@ static void expect_same_block(const struct everything *a, const struct everythin
 	assert_int_equal(a->heap.sites[site_a].inuse_objects, b->heap.sites[site_b].inuse_objects);
 	assert_int_equal(a->heap.sites[site_a].inuse_bytes, b->heap.sites[site_b].inuse_bytes);
 	assert_int_equal(a->retained[site_a], b->retained[site_b]);
-	assert_int_equal(a->freed[site_a].all_pointers, b->freed[site_b].all_pointers);
-	assert_int_equal(a->freed[site_a].start_pointers, b->freed[site_b].start_pointers);
+	assert_int_equal(a->freed[site_a], b->freed[site_b]);
 }
 
 static void expect_same(const struct everything *a, const struct everything *b)
@@ -271,7 +269,7 @@ TEST_WITH(struct world *world, world_set_up, world_tear_down,
 	site = hawk_heap_site(&all.heap, 7);
 	assert_int_equal(site->inuse_objects, 2);
 	assert_int_equal(site->inuse_bytes, 64);
-	assert_int_equal(all.freed[site - all.heap.sites].all_pointers, 80);
+	assert_int_equal(all.freed[site - all.heap.sites], 80);
 	assert_int_equal(hawk_heap_site(&all.heap, 0)->id, HAWK_SITE_NO_STACK);
 	assert_int_equal(hawk_heap_at(&all.heap, SYNTHETIC_HEAP + 70, &block), HAWK_BLOCK_LIVE);
 	assert_int_equal(block.start, SYNTHETIC_HEAP + 64);

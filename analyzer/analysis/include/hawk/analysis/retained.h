@@ -15,30 +15,28 @@
 /** A site by what its blocks retain. */
 struct hawk_retained_site {
 	uint32_t site;
-	bool exact; /**< `retained` is no lower bound */
-	struct hawk_site_retained retained;
+	bool exact;        /**< `retained` is no lower bound */
+	uint64_t retained; /**< requested bytes */
 	struct hawk_chosen blocks;
 };
 struct hawk_retained_sites {
-	struct hawk_retained_site *items; /**< most retained first, by all pointers */
+	struct hawk_retained_site *items; /**< most retained first */
 	size_t count;
 };
 
 /** Ranks the sites of `list` that have blocks in `selection`. `bounds` has their lower bounds, by
  * site; the `exact` first sites, at most 100, get exact sizes. Deinitialize after success only. */
 struct hawk_error *hawk_retained_sites_make(const struct hawk_graph *graph,
-					    const struct hawk_reach *reach,
 					    const struct hawk_selection *selection,
 					    const struct hawk_site_list *list,
-					    const struct hawk_site_retained *bounds, size_t exact,
+					    const uint64_t *bounds, size_t exact,
 					    struct hawk_retained_sites *ret);
 void hawk_retained_sites_deinit(struct hawk_retained_sites *sites);
 
 /** Blocks by what they retain, most first. */
 struct hawk_retained_block {
 	uint32_t block;
-	uint64_t bytes;       /**< by all pointers */
-	uint64_t start_bytes; /**< by start pointers; hawk_retained_blocks_add_start() */
+	uint64_t bytes;
 };
 struct hawk_retained_blocks {
 	struct hawk_ranking shown; /**< struct hawk_retained_block */
@@ -51,9 +49,6 @@ struct hawk_error *hawk_retained_blocks_choose(const struct hawk_heap *heap,
 					       const struct hawk_selection *selection, size_t most,
 					       struct hawk_retained_blocks *ret);
 
-/** Adds what they retain by start pointers. `dominators` are by these. */
-void hawk_retained_blocks_add_start(const struct hawk_dominators *dominators,
-				    struct hawk_retained_blocks *blocks);
 void hawk_retained_blocks_deinit(struct hawk_retained_blocks *blocks);
 
 #endif

@@ -11,21 +11,14 @@
 #ifndef HAWK_ANALYZER_ANALYSIS_SITE_FREED_H
 #define HAWK_ANALYZER_ANALYSIS_SITE_FREED_H
 
-#include "hawk/graph/reach.h"
-
-/** Requested bytes that a site retains. The truth lies between the two. */
-struct hawk_site_retained {
-	uint64_t all_pointers;
-	uint64_t start_pointers; /**< ignoring interior pointers */
-};
+#include "hawk/graph/graph.h"
 
 /**
- * Fills `ret` for each of `sites`. `reach` is by all pointers. `chosen` (a bit for each block; NULL
- * = all) limits the site's own blocks. Each size costs two floods from the site and one pass over
- * all pointers. Each thread uses 3 bits per block, plus 4 bytes per block queued in a flood.
+ * Fills `ret` with requested bytes for each of `sites`, which differ. `chosen` (a bit for each
+ * block; NULL = all) limits the sites' own blocks. Each 25 sites cost one flood over all pointers.
+ * Uses 4 bytes per block, 4 per lost block, and 4 per block queued in the flood.
  */
-struct hawk_error *hawk_site_freed(const struct hawk_graph *graph, const struct hawk_reach *reach,
-				   const uint64_t *chosen, const uint32_t *sites, size_t count,
-				   struct hawk_site_retained *ret);
+struct hawk_error *hawk_site_freed(const struct hawk_graph *graph, const uint64_t *chosen,
+				   const uint32_t *sites, size_t count, uint64_t *ret);
 
 #endif

@@ -38,18 +38,12 @@ struct hawk_site_tree_node {
 	uint32_t key;
 	uint32_t kind; /**< enum hawk_site_tree_kind */
 	uint32_t parent;
-	uint32_t first_child; /**< 0 = none; children by cum_bytes, largest first, then by those of
-				 `start` */
+	uint32_t first_child; /**< 0 = none; children by cum_bytes, largest first */
 	uint32_t next_sibling;
 	uint32_t depth; /**< steps from the root of the tree */
 	/** flat: blocks of this step; cum: with all steps below it. */
 	uint64_t flat_objects, flat_bytes;
 	uint64_t cum_objects, cum_bytes;
-	/** The same sums by start pointers only, if the tree has both. */
-	struct hawk_site_tree_sums {
-		uint64_t flat_objects, flat_bytes;
-		uint64_t cum_objects, cum_bytes;
-	} start;
 };
 
 struct hawk_site_tree {
@@ -59,7 +53,6 @@ struct hawk_site_tree {
 	uint32_t capacity;
 	uint32_t *index; /**< in the making: hash of (parent, kind, key) */
 	uint32_t index_size;
-	bool both;        /**< with `start` */
 	bool much_shared; /**< HAWK_TREE_SHARED has at least a fifth of all bytes */
 };
 
@@ -68,9 +61,7 @@ struct hawk_site_tree {
 /**
  * Adds all blocks along the dominator tree. With `chosen` (a bit per block; NULL = all), only those
  * blocks and the ones they dominate count, each at its own node; nodes above sum only those. `tree`
- * is zeroed except for `both`. With `both`, call it with dominators by all pointers, then by start
- * pointers; a node found one way has sums of 0 for the other. Then call hawk_site_tree_finish().
- * Deinitialize even after an error.
+ * is zeroed. Then call hawk_site_tree_finish(). Deinitialize even after an error.
  */
 struct hawk_error *hawk_site_tree_add_retained(const struct hawk_graph *graph,
 					       const struct hawk_dominators *dominators,
@@ -108,7 +99,7 @@ struct hawk_tree_row {
 	uint32_t parent; /**< row; its own for the whole */
 	uint32_t first_child, children;
 	uint32_t summed; /**< nodes in the sum; 0 = a node */
-	uint64_t cum_objects, cum_bytes, start_cum_bytes;
+	uint64_t cum_objects, cum_bytes;
 };
 
 /** What is shown of a tree: the whole first, then by depth; siblings are neighbours. */

@@ -26,7 +26,7 @@ struct hawk_suspect {
 	struct hawk_growth_facts facts;
 	struct hawk_growth growth;
 	struct hawk_site_holder holder;
-	struct hawk_site_retained retained; /**< exact */
+	uint64_t retained; /**< requested bytes, exact */
 };
 
 struct hawk_suspects {

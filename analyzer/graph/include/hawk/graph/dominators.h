@@ -27,7 +27,6 @@ struct hawk_dominators_ranges {
 };
 
 struct hawk_dominators {
-	enum hawk_edges edges;
 	uint32_t count; /**< numbers 1 .. count: all blocks */
 	/* By number. */
 	uint32_t *blocks;     /**< of 1 .. count */
@@ -39,7 +38,7 @@ struct hawk_dominators {
 	struct hawk_area area;                /**< all of these arrays: 24 bytes a block */
 };
 
-/** `reach` is of this graph, and says which edges count. Needs 28 bytes a block meanwhile. `ret` is
+/** `reach` is of this graph. Needs 28 bytes a block meanwhile. `ret` is
  * to be deinitialized after success only. */
 struct hawk_error *hawk_dominators_make(const struct hawk_graph *graph,
 					const struct hawk_reach *reach,

@@ -21,12 +21,6 @@
 /** An edge is the number of the block pointed to << 1 | this, if not to its first byte. */
 enum { HAWK_EDGE_INTERIOR = 1 };
 
-/** Which edges are followed. */
-enum hawk_edges {
-	HAWK_EDGES_ALL = 0,
-	HAWK_EDGES_START_ONLY = HAWK_EDGE_INTERIOR, /**< edges with one of these bits are not */
-};
-
 struct hawk_graph {
 	const struct hawk_heap *heap; /**< the owner's */
 	uint32_t count;               /**< blocks */

@@ -24,7 +24,6 @@ enum hawk_reach_kind {
 };
 
 struct hawk_reach {
-	enum hawk_edges edges;
 	bool ends;      /**< pointers one past the end were followed */
 	uint8_t *kinds; /**< enum hawk_reach_kind by block */
 	struct hawk_area area;
@@ -46,12 +45,11 @@ hawk_reach_lost(const struct hawk_reach_sum sums[HAWK_REACH_KINDS])
 }
 
 /**
- * With HAWK_EDGES_START_ONLY interior pointers do not exist: then nothing is possibly lost, and
- * `explained` does not matter. Else the interior pointers in `explained` (NULL = none) count as
- * start pointers; those one past the end count as interior if it says so (NULL = they do). `ret` is
- * to be deinitialized after success only.
+ * The interior pointers in `explained` (NULL = none) count as start pointers; those one past the
+ * end count as interior if it says so (NULL = they do). `ret` is to be deinitialized after success
+ * only.
  */
-struct hawk_error *hawk_reach_make(const struct hawk_graph *graph, enum hawk_edges edges,
+struct hawk_error *hawk_reach_make(const struct hawk_graph *graph,
 				   const struct hawk_explained *explained, struct hawk_reach *ret);
 
 /** Accepts a result of zeros. */

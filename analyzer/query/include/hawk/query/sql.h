@@ -33,10 +33,10 @@ struct hawk_sql_source {
 	struct hawk_block_types *types;
 	/** Makes what `needs` (enum hawk_sql_need) lists, and enters it into `source`. */
 	struct hawk_error *(*load)(void *context, unsigned needs, struct hawk_sql_source *source);
-	/** Computes what sites retain, both ways; caller frees. Enters new dominators into
-	 * `source`: those of before are gone. */
+	/** Computes what sites retain; caller frees. Enters the dominators into
+	 * `source`. */
 	struct hawk_error *(*retained)(void *context, struct hawk_sql_source *source,
-				       struct hawk_site_retained **ret);
+				       uint64_t **ret);
 	void *context;
 };
 

@@ -11,10 +11,10 @@
 
 struct hawk_growth_report {
 	const struct hawk_pointer_report *pointers;
-	const struct hawk_site_list *list;         /**< hawk_site_ages_choose() */
-	const struct hawk_site_ages *ages;         /**< by site of the heap */
-	bool filtered;                             /**< `ages` lacks some blocks of each site */
-	const struct hawk_site_retained *retained; /**< by site; NULL = not known */
+	const struct hawk_site_list *list; /**< hawk_site_ages_choose() */
+	const struct hawk_site_ages *ages; /**< by site of the heap */
+	bool filtered;                     /**< `ages` lacks some blocks of each site */
+	const uint64_t *retained;          /**< by site; NULL = not known */
 };
 
 void hawk_report_growth(const struct hawk_growth_report *report, const struct hawk_screen *screen);

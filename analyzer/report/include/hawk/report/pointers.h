@@ -33,9 +33,9 @@ struct hawk_pointer_report {
 	const struct hawk_findings *findings;
 	const struct hawk_block_filter *filter; /**< NULL = all blocks */
 	const struct hawk_chosen *chosen; /**< by site; NULL = all blocks, or it does not matter */
-	const struct hawk_site_retained *retained; /**< by site, of these; NULL = not shown */
-	size_t top;                                /**< 0 = the default */
-	size_t depth; /**< lines of stacks, levels of trees; 0 = default */
+	const uint64_t *retained;         /**< by site, of these; NULL = not shown */
+	size_t top;                       /**< 0 = the default */
+	size_t depth;                     /**< lines of stacks, levels of trees; 0 = default */
 };
 
 /** How many entries of `count` a list shows: report->top, all on a full screen, else `usual`. */
@@ -68,14 +68,10 @@ void hawk_report_json_site_stack(const struct hawk_pointer_report *report, uint3
 				 struct hawk_json *json);
 
 /** "retained_bytes"; null for NULL. */
-void hawk_report_json_retained(const struct hawk_site_retained *retained, bool exact,
-			       struct hawk_json *json);
+void hawk_report_json_retained(const uint64_t *retained, bool exact, struct hawk_json *json);
 
 /** Returns the site of live blocks that were not sampled and so have no stack; NULL = none. */
 const struct hawk_site *hawk_report_not_sampled(const struct hawk_heap *heap);
-
-/** Prints the line that explains the column "start only". */
-void hawk_report_put_start_only(const struct hawk_screen *screen);
 
 /** Finds the block at `address`, the whole one if carved; the error says why none is there. */
 struct hawk_error *hawk_report_find_block(const struct hawk_pointer_report *report,
@@ -129,8 +125,7 @@ void hawk_report_append_tree_node(const struct hawk_pointer_report *report,
 				  const struct hawk_site_tree_node *node, size_t width,
 				  struct hawk_text *text);
 
-/** A tree of sites below roots, as text, as JSON ("tree"). With tree->both, nodes also have sums by
- * start pointers. */
+/** A tree of sites below roots, as text, as JSON ("tree"). */
 void hawk_report_tree(const struct hawk_pointer_report *report,
 		      const struct hawk_tree_roots *groups, const struct hawk_tree_rows *rows,
 		      const struct hawk_screen *screen);
