@@ -18,6 +18,17 @@ enum {
 	BLOCKS_FIRST = 4096,
 };
 
+/* As large as the address space, but pages are used only where chunks are. */
+static struct hawk_error *make_directory(struct hawk_block_index *index)
+{
+	uint64_t bytes = sizeof(*index->directory)
+			 << (HAWK_ADDRESS_BITS - hawk_block_index_chunk_log2(index));
+	struct hawk_error *err = hawk_area_create_sparse(&index->directory_area, bytes);
+
+	index->directory = index->directory_area.bytes;
+	return err;
+}
+
 struct hawk_error *hawk_block_index_init(struct hawk_block_index *index, uint64_t heap_bytes_max)
 {
 	uint64_t blocks = heap_bytes_max / BLOCK_BYTES_MIN + BLOCKS_FIRST;
@@ -34,9 +45,7 @@ struct hawk_error *hawk_block_index_init(struct hawk_block_index *index, uint64_
 	if (!err)
 		err = hawk_area_create(&index->traces_area, 4 * blocks);
 	if (!err)
-		err = hawk_area_create_sparse(&index->directory_area,
-					      sizeof(uint16_t)
-						      << (HAWK_ADDRESS_BITS - HAWK_CHUNK_LOG2 + 1));
+		err = make_directory(index);
 	if (!err)
 		err = hawk_area_create(&index->records_area, records);
 	if (!err)
@@ -48,9 +57,15 @@ struct hawk_error *hawk_block_index_init(struct hawk_block_index *index, uint64_
 	index->granules = index->granules_area.bytes;
 	index->sizes = index->sizes_area.bytes;
 	index->traces = index->traces_area.bytes;
-	index->directory = index->directory_area.bytes;
 	index->records = index->records_area.bytes;
 	return NULL;
+}
+
+struct hawk_error *hawk_block_index_use_small_granules(struct hawk_block_index *index)
+{
+	hawk_area_destroy(&index->directory_area);
+	index->finer = 1;
+	return make_directory(index);
 }
 
 struct hawk_error *hawk_block_index_keep_heads(struct hawk_block_index *index,

@@ -347,7 +347,7 @@ static struct hawk_error *find_blocks(struct hawk_findings *findings, struct tal
 		err = hawk_block_index_init(&heap->index, bytes);
 	heap->index.apart = are_blocks_apart(heap);
 	if (!err && needs_small_granules(heap))
-		hawk_block_index_use_small_granules(&heap->index);
+		err = hawk_block_index_use_small_granules(&heap->index);
 	if (!err && heap->knows & HAWK_HEAP_HEADERS && !headers_stay(heap))
 		err = hawk_block_index_keep_heads(&heap->index, bytes);
 	if (!err)

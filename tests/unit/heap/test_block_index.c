@@ -153,6 +153,18 @@ TEST(large_blocks_end_where_chunks_end)
 	expect_everywhere(blocks, COUNT_OF(blocks), &seed);
 }
 
+/* `ulimit -v` counts it. */
+TEST(the_directory_takes_twice_the_address_space_only_for_small_granules)
+{
+	struct hawk_block_index index;
+
+	check(hawk_block_index_init(&index, 0));
+	assert_int_equal(index.directory_area.size, 64 << 20);
+	check(hawk_block_index_use_small_granules(&index));
+	assert_int_equal(index.directory_area.size, 128 << 20);
+	hawk_block_index_deinit(&index);
+}
+
 TEST(an_empty_index_contains_nothing)
 {
 	struct hawk_block_index index;

@@ -117,11 +117,9 @@ struct hawk_block_index {
  * reserved for, and only a hint. */
 struct hawk_error *hawk_block_index_init(struct hawk_block_index *index, uint64_t heap_bytes_max);
 
-/** To be called on an empty index: blocks may begin on multiples of 8. */
-static inline void hawk_block_index_use_small_granules(struct hawk_block_index *index)
-{
-	index->finer = 1;
-}
+/** To be called on an empty index: blocks may begin on multiples of 8. Needs 128 MiB of address
+ * space for the directory, where granules of 16 bytes need 64. */
+struct hawk_error *hawk_block_index_use_small_granules(struct hawk_block_index *index);
 
 /** Returns log2 of the bytes of a granule. */
 static inline unsigned hawk_block_index_granule_log2(const struct hawk_block_index *index)
