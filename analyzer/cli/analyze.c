@@ -425,10 +425,10 @@ static const struct hawk_option options[] = {
 	{"by", 'b', HAWK_OPTION_CHOICE, HAWK_AT(by), "site|function|file|module|scope",
 	 "add up by what allocated (flat) and what called that (cum), or by HAWK_SCOPE"},
 	{"suspects", '\0', HAWK_OPTION_FLAG, HAWK_AT(suspects), NULL,
-	 "show what is lost, and who holds the largest sites, with --pid, too; stops the process "
+	 "show lost memory and the holders of the largest sites also with --pid; stops the process "
 	 "for longer"},
 	{"no-suspects", '\0', HAWK_OPTION_FLAG, HAWK_AT(no_suspects), NULL,
-	 "leave out what is lost, and who holds the largest sites, which takes longest"},
+	 "leave out lost memory and the holders of the largest sites, which take longest"},
 	{0},
 };
 

@@ -178,7 +178,7 @@ const struct hawk_verb hawk_verb_diff = {
 	.name = "diff",
 	.arguments = "[options] BEFORE AFTER | BEFORE --pid PID",
 	.summary = "what grew between two cores",
-	.details = "Compares two cores, table files or processes, site by site: what is new, gone, "
+	.details = "Compares two cores, table files or processes, site by site: new, gone, "
 		   "grown. Sites that a rebuild gave other ids are joined by their functions and "
 		   "files.",
 	.options = options,

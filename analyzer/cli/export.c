@@ -134,9 +134,9 @@ static struct hawk_error *answer(struct hawk_session *session)
 static const struct hawk_option options[] = {
 	{"format", 'F', HAWK_OPTION_CHOICE, HAWK_AT(format),
 	 "pprof|folded|speedscope|dhat|massif|heaptrack|ndjson|heapsnapshot|sqlite|dot",
-	 "what to write"},
+	 "the format to write"},
 	{"base", '\0', HAWK_OPTION_STRING, HAWK_AT(base), "CORE",
-	 "write what has been added since CORE"},
+	 "write the memory added since CORE"},
 	{0},
 };
 

@@ -220,7 +220,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 
 static const struct hawk_option options[] = {
 	{"base", '\0', HAWK_OPTION_STRING, HAWK_AT(base), "CORE",
-	 "show what has been added since CORE, too"},
+	 "also show the memory added since CORE"},
 	{"with-source", '\0', HAWK_OPTION_FLAG, HAWK_AT(with_source), NULL,
 	 "put the source files that are found here into the page"},
 	{0},

@@ -219,7 +219,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 
 static const struct hawk_option options[] = {
 	{"by", 'b', HAWK_OPTION_CHOICE, HAWK_AT(by), "site|block|root|tree",
-	 "what retains: sites (the default), single blocks, roots, or roots and then sites"},
+	 "the holders: sites (the default), single blocks, roots, or roots and then sites"},
 	{0},
 };
 

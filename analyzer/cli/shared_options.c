@@ -13,7 +13,7 @@ static const struct hawk_option shared[] = {
 	 "look at a running or stopped process instead of a core"},
 	{"top", 'n', HAWK_OPTION_COUNT, HAWK_AT(top), "N", "show N entries of each list"},
 	{"depth", 'd', HAWK_OPTION_COUNT, HAWK_AT(depth), "N",
-	 "show N lines of each stack, N levels of a tree"},
+	 "show N lines per stack, N levels of a tree"},
 	{"full", 'f', HAWK_OPTION_FLAG, HAWK_AT(full), NULL, "everything, and nothing shortened"},
 	{"threads", '\0', HAWK_OPTION_COUNT, HAWK_AT(threads), "N",
 	 "work with N threads; as many as there are processors if not given"},
@@ -39,7 +39,7 @@ static const struct hawk_option shared[] = {
 	{"size", '\0', HAWK_OPTION_SIZES, HAWK_AT(size), "MIN[-MAX]",
 	 "only blocks of so many requested bytes (10k, 1M-4M, -64)"},
 	{"age", '\0', HAWK_OPTION_AGES, HAWK_AT(age), "MIN[-MAX]",
-	 "only blocks of such an age (30, 10m, 1h-2h)"},
+	 "only blocks of this age (30, 10m, 1h-2h)"},
 	{"type", '\0', HAWK_OPTION_STRING, HAWK_AT(type), "REGEX",
 	 "only blocks of a matching type: C++ classes with virtual functions, annotated types"},
 	{"module", '\0', HAWK_OPTION_STRING, HAWK_AT(module), "REGEX",
@@ -61,7 +61,7 @@ static const struct hawk_option shared[] = {
 	 "write the answer to FILE (mode 0600), which appears once it is complete; - is standard "
 	 "output"},
 	{"force", '\0', HAWK_OPTION_FLAG, HAWK_AT(force), NULL,
-	 "replace FILE if it exists; of a symbolic link, the link"},
+	 "replace FILE if it exists; if it is a symbolic link, replace the link"},
 	{"color", '\0', HAWK_OPTION_CHOICE, HAWK_AT(color), "auto|always|never",
 	 "colour (auto: on a terminal, unless NO_COLOR is set)"},
 };

@@ -108,7 +108,7 @@ const struct hawk_verb hawk_verb_snapshot = {
 	.name = "snapshot",
 	.arguments = "[options] CORE | --pid PID",
 	.summary = "a small file to keep, to send, and to ask again",
-	.details = "Writes what is known of the heap: blocks, pointers, stacks with their names, "
+	.details = "Writes the facts about the heap: blocks, pointers, stacks with their names, "
 		   "roots, threads, modules, mappings. It holds no contents of blocks, no "
 		   "environment and no arguments. Every verb but schema reads it instead of the "
 		   "core, without the program's files.",

@@ -199,7 +199,7 @@ static const struct hawk_option options[] = {
 	{"depth", '\0', HAWK_OPTION_DEPTH, HAWK_AT(tracer_options), "N",
 	 "keep the innermost N frames of each stack (-o depth=N)"},
 	{"tracer", '\0', HAWK_OPTION_STRING, HAWK_AT(tracer), "FILE",
-	 "use this libhawk_tracer.so instead of the one beside hawk-core"},
+	 "use this libhawk_tracer.so instead of the one next to hawk-core"},
 	{"quiet", 'q', HAWK_OPTION_FLAG, HAWK_AT(quiet), NULL, "no warnings"},
 	{0},
 };
