@@ -122,7 +122,7 @@ static void claim_memory(const struct hawk_mapping *mappings, size_t count, stru
 	}
 }
 
-/* Adds what the claims do not share with each other or with the regions before. */
+/* Adds the parts that the claims do not share with each other or with earlier regions. */
 static void add_claims(struct hawk_core_layout *layout, const struct claims *claims)
 {
 	const size_t before = layout->count;
@@ -160,11 +160,11 @@ static struct hawk_error *find_regions(const struct hawk_target *target,
 	CLEANUP(free_ptr) struct hawk_region *items = calloc(most, sizeof(*items));
 	struct claims claims = {.layout = layout, .items = items};
 
-	/* Each region may part a claim of a later kind in two. */
+	/* Each region may split a claim of a later kind. */
 	layout->regions = calloc(HAWK_REGION_KINDS * most, sizeof(*layout->regions));
 	if (!items || !layout->regions)
 		return &hawk_enomem;
-	/* Nothing can be put in front of a list that is cut off: headers stay in place. */
+	/* A truncated list leaves no room for a block in front: headers stay in place. */
 	if (!hawk_core_headers_whole(&programs->list))
 		claim_headers(programs, &claims);
 	add_claims(layout, &claims);

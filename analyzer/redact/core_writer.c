@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Copies a core region by region, each redacted in its way.
+ * Copies a core region by region, redacting each by its kind.
  *
- * A page that would be zero, and was not, gets one word of ones: it would count as never used
- * otherwise, and no longer as memory of the process.
+ * A page that becomes zero gets one word of ones: otherwise it would count as never used, and no
+ * longer as memory of the process.
  */
 #include "hawk/redact/redact.h"
 
@@ -35,7 +35,7 @@ static bool is_zero(const uint8_t *bytes, size_t size)
 	return !bytes[0] && !memcmp(bytes, bytes + 1, size - 1);
 }
 
-/* Puts ones where the last word that was not zero lies in the `size` bytes at `address`. */
+/* Puts ones in place of the last nonzero word of the `size` bytes at `address`. */
 static void mark(uint64_t address, const uint8_t *from, size_t size, uint8_t *to)
 {
 	size_t at = size - 1, start, end;
@@ -60,13 +60,13 @@ static void mark_pages(uint64_t address, const uint8_t *from, size_t size, uint8
 	}
 }
 
-/* Memory that is looked at for how much of it was ever written. */
+/* Returns true for memory whose written pages are counted. */
 static bool counts_pages(const struct hawk_mapping *mapping)
 {
 	return mapping->flags & HAWK_MAPPING_WRITE || !mapping->path || !mapping->path[0];
 }
 
-/* At most WINDOW_BYTES. */
+/* Writes at most WINDOW_BYTES. */
 static struct hawk_error *write_window(struct writer *writer, const struct hawk_mapping *mapping,
 				       uint64_t address, size_t size)
 {
@@ -99,7 +99,7 @@ static struct hawk_error *write_data(struct writer *writer, const struct hawk_ma
 	return err;
 }
 
-/* Holes stay holes: the same bytes count as looked at afterwards. */
+/* Keeps holes: the same bytes then count as written. */
 static struct hawk_error *write_memory(struct writer *writer, const struct hawk_mapping *mapping,
 				       uint64_t start, uint64_t end)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Hashes a report but for the values of some keys. The report is one of ours: a key is a string
+ * Hashes a report except for the values of some keys. The report is one of ours: a key is a string
  * right before a colon, its value a string or a number.
  */
 #include "hawk/redact/digest.h"
@@ -12,8 +12,8 @@
 #define XXH_STATIC_LINKING_ONLY /* the state in a struct */
 #include <xxhash.h>
 
-/* The file's name; what is gone on purpose; and figures that are others where a page of zeros is a
- * hole in the file, as it is in one that was compressed. */
+/* Keys left out: the file's name; data removed on purpose; and figures that change if a page of
+ * zeros is a hole in the file, as in one that was compressed. */
 static const char *const left_out[] = {
 	"source", "arguments", "scanned_bytes", "overhead_bytes", "never_used_bytes",
 };
@@ -22,7 +22,7 @@ enum place {
 	BETWEEN = 0,
 	IN_STRING,
 	BEHIND_STRING,
-	IN_VALUE,        /**< a number that is left out, or what comes before a string */
+	IN_VALUE,        /**< a number left out, or the bytes before a string */
 	IN_VALUE_STRING, /**< likewise a string */
 };
 
@@ -56,7 +56,7 @@ static bool is_left_out(const struct hawk_report_digest *digest)
 	return false;
 }
 
-/* Whether the byte ends the string that it is in. */
+/* Returns true if the byte ends the string it is in. */
 static bool ends_string(struct hawk_report_digest *digest, char c)
 {
 	bool ends = c == '"' && !digest->escaped;
@@ -72,7 +72,7 @@ static void begin_string(struct hawk_report_digest *digest)
 	digest->length = 0;
 }
 
-/* Goes over one byte. Returns whether it is hashed. */
+/* Takes one byte. Returns true if it is hashed. */
 static bool take(struct hawk_report_digest *digest, char c)
 {
 	switch (digest->place) {

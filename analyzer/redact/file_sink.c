@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Compression, holes, and a file of output/file.c.
+ * Writes through compression, with holes, to a file of output/file.c.
  */
 #include "hawk/redact/file_sink.h"
 
@@ -53,7 +53,7 @@ static struct hawk_error *write_all(const struct hawk_file_sink *sink, const voi
 }
 
 #if HAWK_HAVE_ZSTD
-/** A frame of zstd that is being written. */
+/** A zstd frame being written. */
 struct packer {
 	ZSTD_CStream *stream;
 	size_t size;
@@ -148,7 +148,7 @@ static bool ends_in_zst(const char *path)
 	return length > 4 && !strcmp(path + length - 4, ".zst");
 }
 
-/* What is at the place already. A link is replaced, unless it leads to a device or a pipe. */
+/* Checks an existing file. A link is replaced, unless it leads to a device or a pipe. */
 static struct hawk_error *check_place(const struct hawk_file_sink_settings *settings)
 {
 	struct stat link, status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Notes by type. Their sizes stay, so that nothing behind them moves.
+ * Redacts notes by type. Keeps their sizes, so that nothing behind them moves.
  */
 #include "redact_notes.h"
 
@@ -29,7 +29,7 @@ static void copy(uint8_t *to, const uint8_t *from, size_t start, size_t end, siz
 		memcpy(to + start, from + start, end - start);
 }
 
-/* Words of [start, end) that are addresses. */
+/* Copies the words of [start, end) that are addresses. */
 static void copy_pointers(struct hawk_redactor *redactor, uint8_t *to, const uint8_t *from,
 			  size_t start, size_t end)
 {
@@ -50,7 +50,7 @@ static void copy_status(struct hawk_redactor *redactor, uint8_t *to, const uint8
 
 	copy(to, from, 0, arch->status_times, size);
 	copy_pointers(redactor, to, from, start, size < end ? size : end);
-	/* The others tell where the thread is, and are no data. */
+	/* The other registers locate the thread and hold no data. */
 	for (unsigned i = 0; i < arch->register_count; i++)
 		if (arch->registers[i].use != HAWK_REGISTER_DATA)
 			copy(to, from, start + WORD * i, start + WORD * i + WORD, size);
@@ -67,7 +67,7 @@ static void copy_vectors(struct hawk_redactor *redactor, uint8_t *to, const uint
 		copy(to, from, arch->vectors_kept[i].start, arch->vectors_kept[i].end, size);
 }
 
-/** The note whose descriptor is looked at. */
+/** The note whose descriptor is redacted. */
 struct note {
 	const char *owner;
 	uint32_t type;
@@ -129,7 +129,7 @@ void hawk_redact_notes(struct hawk_redactor *redactor, const uint8_t *from, size
 		note.owner = hawk_cursor_bytes(&cursor, owner_bytes);
 		hawk_cursor_align(&cursor, alignment);
 		if (cursor.failed) {
-			/* Zeros would be notes, and would lead on to what lies behind them. */
+			/* Zeros would be read as notes, and lead on to the bytes behind them. */
 			memset(to + start, 0xff, sizeof(Elf64_Nhdr));
 			return;
 		}

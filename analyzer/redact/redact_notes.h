@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The notes of a core without what the process was given and what it computed. Internal to redact/.
+ * Notes of a core without the process's inputs and results. Internal to redact/.
  */
 #ifndef HAWK_ANALYZER_REDACT_REDACT_NOTES_H
 #define HAWK_ANALYZER_REDACT_REDACT_NOTES_H

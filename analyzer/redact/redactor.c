@@ -74,7 +74,8 @@ void hawk_redactor_finish_spans(struct hawk_redactor *redactor)
 	redactor->span_count = kept;
 }
 
-/* The tracer's own memory: nothing that is kept points there, but numbers might seem to. */
+/* Returns true for the tracer's own memory: no kept word points there, but numbers might seem
+ * to. */
 static bool is_tracers(const struct hawk_redactor *redactor, uint64_t address)
 {
 	const struct hawk_heap_span *span = hawk_heap_spans_at(&redactor->heap->spans, address);
@@ -109,7 +110,7 @@ bool hawk_redactor_is_pointer(struct hawk_redactor *redactor, uint64_t word)
 	       (word && word % HAWK_REDACT_PAGE_BYTES == 0 && is_mapped(redactor, word - 1));
 }
 
-/** The memory that is decided about. */
+/** The memory being redacted. */
 struct piece {
 	struct hawk_redactor *redactor;
 	uint64_t address;
@@ -120,7 +121,7 @@ struct piece {
 		array_bytes; /**< of the block of new[] that begins at the next granule; 0 = none */
 };
 
-/* The original's word, also beyond the piece; 0 if it is not there. */
+/* Returns the original's word, also beyond the piece; 0 if unreadable. */
 static uint64_t word_at(const struct piece *piece, uint64_t address)
 {
 	uint64_t word = 0;
@@ -137,8 +138,8 @@ static bool is_segments(const struct hawk_arch_context *context, uint64_t word)
 	return word == context->segments_value || word == context->code_segment;
 }
 
-/* Where a signal's handler runs, and on which stack: by the segments, and the size of the alternate
- * stack before them, the analyzer and gdb know where a signal interrupted. */
+/* Returns true for words of a signal's context: from the segments, and the size of the alternate
+ * stack before them, the analyzer and gdb know the interrupted place. */
 static bool is_of_context(const struct piece *piece, uint64_t address, uint64_t word)
 {
 	const struct hawk_arch_context *context = piece->redactor->context;
@@ -171,7 +172,7 @@ static bool is_dead(const struct piece *piece, uint64_t address, uint64_t word)
 	       hawk_header_is_dead(&hawk_table_header(heap->table)->key, word, address);
 }
 
-/* What the header says about the words around it. */
+/* Uses a header's facts about the words around it. */
 static void use_header(struct piece *piece, uint64_t address, uint64_t word)
 {
 	if (hawk_header_offset_code(word) == HAWK_OFFSET_LARGE && address - piece->address >= WORD)
@@ -181,7 +182,7 @@ static void use_header(struct piece *piece, uint64_t address, uint64_t word)
 		hawk_header_kind(word) == HAWK_KIND_NEW_ARRAY ? hawk_header_size(word) : 0;
 }
 
-/* The number of objects in front of them, by which the class of an array is known. */
+/* Returns true for an object count in front of an array, which identifies the array's class. */
 static bool is_array_count(const struct piece *piece, const uint64_t words[2])
 {
 	return piece->array_bytes >= 2 * WORD && words[0] <= piece->array_bytes / WORD - 1 &&
@@ -223,7 +224,7 @@ static void decide(struct piece *piece, uint64_t address)
 		use_header(piece, address, words[0]);
 }
 
-/* Whether a header before the piece makes it begin with a block of new[]. */
+/* Looks for a header before the piece that makes it begin with a new[] block. */
 static void look_back(struct piece *piece)
 {
 	uint64_t address = piece->address - HAWK_GRANULE_BYTES;
@@ -237,7 +238,7 @@ static void look_back(struct piece *piece)
 		piece->array_bytes = hawk_header_size(words[0]);
 }
 
-/* Ones in place of what was redacted: pointers in between stay. */
+/* Puts ones in place of redacted words; pointers in between stay. */
 static void fill_bytes(const struct piece *piece, uint64_t start, uint64_t end)
 {
 	for (uint64_t at = start; at < end; at++) {
@@ -278,9 +279,8 @@ static void put_spans(const struct piece *piece)
 		put_bytes(piece, redactor->spans[i].start, redactor->spans[i].end, false);
 }
 
-/* Headers of trace tables, their copies and what is left of damaged ones: by them the table is
- * found.
- */
+/* Keeps headers of trace tables, their copies and remains of damaged ones: they locate the
+ * table. */
 static void put_table_headers(const struct piece *piece)
 {
 	enum {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Which words of a core's memory a redacted core keeps. A pure function of address and contents:
- * what is written does not depend on the order in which memory is looked at.
+ * Decides which words of a core's memory a redacted core keeps. A pure function of address and
+ * contents: the output does not depend on the order of reading.
  *
  *     pointers             addresses of mapped memory, but not of the trace table
  *     headers              sealed, live or dead (formats/hawk_block_header.h)
@@ -24,7 +24,7 @@ enum {
 struct hawk_redactor {
 	const struct hawk_target *target;
 	const struct hawk_arch_context *context; /**< of the target's machine */
-	const struct hawk_heap *heap;            /**< knows nothing: there are no headers */
+	const struct hawk_heap *heap;            /**< knows nothing if there are no headers */
 	struct hawk_span *spans; /**< kept as they are; sorted and disjoint after finish */
 	size_t span_count;
 	size_t span_capacity;
@@ -38,7 +38,7 @@ struct hawk_redactor {
 	uint64_t words_kept, words_zeroed; /**< words that were not zero */
 };
 
-/** `heap` must outlive it. */
+/** Initializes; `heap` must outlive it. */
 void hawk_redactor_init(struct hawk_redactor *redactor, const struct hawk_heap *heap);
 void hawk_redactor_deinit(struct hawk_redactor *redactor);
 
@@ -46,19 +46,19 @@ void hawk_redactor_deinit(struct hawk_redactor *redactor);
 struct hawk_error *hawk_redactor_add_span(struct hawk_redactor *redactor, uint64_t start,
 					  uint64_t end);
 
-/** Call behind the last span, before anything is redacted. */
+/** Call after the last span, before redacting. */
 void hawk_redactor_finish_spans(struct hawk_redactor *redactor);
 
-/** redactor_structures.c: adds the tracer's table, headers of modules, what the loader knows of
- * them, numbers in thread descriptors, sizes of glibc's heaps. */
+/** Adds the tracer's table, headers of modules, the loader's records of them, numbers in thread
+ * descriptors, sizes of glibc's heaps (redactor_structures.c). */
 struct hawk_error *hawk_redactor_find_structures(struct hawk_redactor *redactor);
 
-/** redactor_verdicts.c: adds what heuristics would decide otherwise without. */
+/** Adds bytes without which heuristics would decide differently (redactor_verdicts.c). */
 struct hawk_error *hawk_redactor_find_verdicts(struct hawk_redactor *redactor,
 					       const struct hawk_graph *graph,
 					       const struct hawk_vtable_oracle *vtables);
 
-/** Whether `word` is an address of mapped memory that answers may depend on. */
+/** Returns true if `word` is an address of mapped memory that answers may depend on. */
 bool hawk_redactor_is_pointer(struct hawk_redactor *redactor, uint64_t word);
 
 /**

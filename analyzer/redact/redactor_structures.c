@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Structures in memory that answers, or gdb, read numbers and names from. Everything found is of
- * the core, and may be damaged: it is kept as far as it lies in memory, and lists are followed so
- * far.
+ * Finds structures in memory from which answers, or gdb, read numbers and names. They come from the
+ * core and may be damaged: parts outside memory are dropped, and lists are followed up to there.
  */
 #include "redactor.h"
 
@@ -41,7 +40,7 @@ static struct hawk_error *add_name(struct hawk_redactor *redactor, uint64_t addr
 	return add_bytes(redactor, address, strnlen(name, size));
 }
 
-/* The loader's list of modules, by which gdb finds them. */
+/* Adds the loader's list of modules, by which gdb finds them. */
 static struct hawk_error *add_links(struct hawk_redactor *redactor, uint64_t head)
 {
 	struct hawk_error *err = add_bytes(redactor, head, HAWK_LINKS_HEAD_BYTES);

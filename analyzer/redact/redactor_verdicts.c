@@ -2,12 +2,12 @@
 /**
  * @file
  * Heuristics of leaks decide by numbers in blocks: lengths, counts, flags. Each interior pointer is
- * explained twice, by the original's bytes and by those that would be left of them. Where the
- * verdicts differ, the numbers that were read are kept; or, where zeros would explain a pointer
- * that nothing explained, they become ones.
+ * explained twice, by the original's bytes and by the redacted ones. If the verdicts differ, the
+ * numbers read are kept; or, if zeros would explain a pointer that was unexplained, they become
+ * ones.
  *
- * So nothing here knows what heuristics read, and a pointer that no heuristic explains keeps
- * nothing of the block that it leads to.
+ * So this file needs no knowledge of the heuristics' reads, and an unexplained pointer keeps
+ * nothing of its target block.
  */
 #include "redactor.h"
 
@@ -23,7 +23,7 @@ enum {
 	READ_BYTES_MAX = 127, /* of one read: 96, of a length prefix */
 };
 
-/** What explaining a pointer read, of what would be redacted. */
+/** Words read to explain a pointer that would be redacted. */
 struct reads {
 	struct hawk_redactor *redactor;
 	struct {
@@ -41,14 +41,14 @@ struct finder {
 	struct hawk_explainer_filter filter;
 	struct reads reads;
 	struct hawk_near near;
-	/* The redactor's to be: what is found is used afterwards only, so that no verdict depends
-	 * on those before it. */
+	/* Becomes the redactor's: results are used only afterwards, so that no verdict depends on
+	 * earlier ones. */
 	uint64_t *items;
 	size_t count;
 	size_t capacity;
 };
 
-/* Replaces the bytes by what is left of them. */
+/* Replaces the bytes by the redacted ones. */
 static void see(void *context, uint64_t address, void *bytes, size_t size)
 {
 	struct reads *reads = context;
@@ -99,7 +99,7 @@ static struct hawk_error *judge(struct finder *finder, uint32_t block, uint64_t 
 		err = explain_after(finder, block, pointer, &after);
 	if (err || before == after)
 		return err;
-	/* Once more: a virtual table that the explainer remembered was not read. */
+	/* Explain again: a virtual table that the explainer remembered was not read. */
 	memset(finder->after.verdicts, 0, sizeof(finder->after.verdicts));
 	err = explain_after(finder, block, pointer, &after);
 	if (!err)
@@ -171,7 +171,7 @@ static int compare(const void *left, const void *right)
 	return *a < *b ? -1 : *a > *b;
 }
 
-/* Sorts, each once. */
+/* Sorts the items and drops repeats. */
 static void sort_items(struct finder *finder)
 {
 	size_t kept = 0;
