@@ -2,10 +2,10 @@
 /**
  * @file
  * DHAT's JSON, version 2: a "program point" for each stack, the innermost frame first. dh_view.html
- * refuses a stack that comes twice, so that values are those of steps.
+ * refuses repeated stacks, so values are given by step.
  *
- * "t-gmax" and the maxima are what there is at the end, as the course of time is not known;
- * lifetimes are 0. Without counters, what was allocated is what there is.
+ * "t-gmax" and the maxima are the values at the end, as the course of time is unknown; lifetimes
+ * are 0. Without counters, allocated memory equals live memory.
  */
 #include <assert.h>
 #include <stdlib.h>

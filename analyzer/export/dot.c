@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The site graph in Graphviz's language. A drawing of more is one that nobody can read: the largest
- * sites, and the edges that hold most.
+ * The site graph in Graphviz's language. Draws only the largest sites, and the edges that hold
+ * most: a larger drawing is unreadable.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,10 +18,10 @@ enum {
 	EDGES = 150,
 };
 
-/** What a site is in the drawing; 0 = not in it. */
+/** Role of a site in the drawing; 0 = not drawn. */
 enum { SITE = 1, HOLDER };
 
-/** For a quoted string of Graphviz's language. */
+/** Writes a text for a quoted string of Graphviz's language. */
 static void put_text(struct hawk_output *output, const char *text)
 {
 	for (; *text; text++) {
@@ -31,7 +31,7 @@ static void put_text(struct hawk_output *output, const char *text)
 	}
 }
 
-/** A node with its site's name, up to the end of the label. */
+/** Begins a node with its site's name, up to the end of the label. */
 static void begin_node(const struct hawk_dot *dot, struct hawk_output *output, uint32_t index,
 		       const char *style)
 {
@@ -69,7 +69,7 @@ static void put_edge(const struct hawk_dot *dot, const struct hawk_site_edge *ed
 			   hawk_quantity_bytes(edge->counts.target_bytes).text);
 }
 
-/* Holders, of which no block need be chosen, where blocks are. */
+/* Writes holders; if blocks are chosen, none of a holder's need be. */
 static void put_holders(const struct hawk_dot *dot, uint8_t *shown, struct hawk_output *output)
 {
 	size_t edges = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Folded stacks, one line each: for flame graphs.
+ * Writes folded stacks, one line each, for flame graphs.
  */
 #include <stdlib.h>
 

@@ -7,10 +7,10 @@
  *     (root) -> groups of roots, as `retained --by=root` names them -> blocks -> blocks
  *            -> (lost: ...) -> the leader of every leak
  *
- * The last node keeps readers from finding blocks that nothing leads to, which each treats in its
- * own way; the dominators are those of graph/dominators.h, which begins at the same places. A block
- * that a pool carved up is one node. Readers keep sizes in 32 bits: a larger block retains nodes
- * with the rest of its bytes.
+ * The last node ensures that readers find no unreachable blocks, which each of them treats
+ * differently; dominators equal those of graph/dominators.h, which starts at the same places. A
+ * block that a pool carved up is one node. Readers keep sizes in 32 bits: a larger block retains
+ * extra nodes with the rest of its bytes.
  */
 #include <search.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ enum {
 	EDGE_INTERNAL = 3,
 };
 
-/** Numbers of strings; behind these the names of groups, of sites, of types. */
+/** Numbers of strings; the names of groups, sites and types follow. */
 enum { STRING_EMPTY, STRING_ROOT, STRING_LOST, STRING_REST, STRING_UNKNOWN, FIRST_STRING };
 
 struct writer {
@@ -67,7 +67,8 @@ static void put_fields(struct hawk_json *json, const char *key, const char *cons
 	put_words(json, words);
 }
 
-/** A list whose first item is the list of types; the rest says what other fields hold. */
+/** Writes a list whose first item is the list of types; the rest gives the types of other
+ * fields. */
 static void put_types(struct hawk_json *json, const char *key, const char *const *types,
 		      const char *const *others)
 {
@@ -277,7 +278,7 @@ static void reach_edge(struct writer *writer)
 	}
 }
 
-/** Writes the next pointer; one that could not be read again has no place. */
+/** Writes the next pointer; one that could not be read again has no offset. */
 static void put_pointer(struct writer *writer, const struct hawk_pointer *pointer)
 {
 	uint64_t target =

@@ -7,7 +7,7 @@
  *     | 13 bits: chunk of 4 MiB | 18 bits: granule in it | 1 |
  *
  * Chunks 32 GiB apart share 13 bits: the higher one takes the next number that is free. Number 0 is
- * for nodes that are no blocks. A heap of more chunks than numbers has its blocks numbered in their
+ * for nodes that are no blocks. If a heap has more chunks than numbers, its blocks are numbered in
  * order.
  */
 #ifndef HAWK_ANALYZER_EXPORT_HEAP_SNAPSHOT_IDS_H
@@ -21,12 +21,12 @@ struct hawk_snapshot_ids {
 	uint16_t *chunks; /**< by chunk number: 13 bits; NULL = too many */
 };
 
-/** `ret` is to be zeros before, and deinitialized in any case. */
+/** Makes the ids. `ret` starts as zeros; deinitialize it in any case. */
 struct hawk_error *hawk_snapshot_ids_make(const struct hawk_block_index *index, uint64_t others,
 					  struct hawk_snapshot_ids *ret);
 void hawk_snapshot_ids_deinit(struct hawk_snapshot_ids *ids);
 
-/** Of node `number` among those that are no blocks. */
+/** Returns the id of node `number` among those that are no blocks. */
 uint64_t hawk_snapshot_id(uint64_t number);
 
 uint64_t hawk_snapshot_id_of_block(const struct hawk_snapshot_ids *ids, uint32_t block);

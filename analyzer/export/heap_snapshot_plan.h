@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What is a node of a heap snapshot, and how many nodes and edges there are: both are written
- * before any of them. Internal to export/.
+ * The nodes of a heap snapshot, and the numbers of nodes and edges, which are written before the
+ * nodes and edges themselves. Internal to export/.
  */
 #ifndef HAWK_ANALYZER_EXPORT_HEAP_SNAPSHOT_PLAN_H
 #define HAWK_ANALYZER_EXPORT_HEAP_SNAPSHOT_PLAN_H
@@ -12,10 +12,10 @@
 
 enum { HAWK_SNAPSHOT_NODE_FIELDS = 7, HAWK_SNAPSHOT_EDGE_FIELDS = 3 };
 
-/** Numbers of nodes; behind these the groups of roots, then the blocks, then rests. */
+/** Numbers of nodes; the groups of roots follow, then the blocks, then rests. */
 enum { HAWK_SNAPSHOT_ROOT, HAWK_SNAPSHOT_LOST, HAWK_SNAPSHOT_FIRST_GROUP };
 
-/** What is beyond a node's 32 bits. */
+/** The bytes of a block beyond its node's 32 bits. */
 struct hawk_snapshot_rest {
 	uint32_t block;
 	uint64_t bytes;
@@ -36,26 +36,27 @@ struct hawk_snapshot_plan {
 	uint64_t node_count, edge_count;
 };
 
-/** HAWK_ERROR_UNSUPPORTED if there are too many. `ret` is to be deinitialized in any case. */
+/** Counts nodes and edges; HAWK_ERROR_UNSUPPORTED if there are too many. Deinitialize `ret` in any
+ * case. */
 struct hawk_error *hawk_snapshot_plan_make(const struct hawk_heap_snapshot *snapshot,
 					   struct hawk_snapshot_plan *ret);
 void hawk_snapshot_plan_deinit(struct hawk_snapshot_plan *plan);
 
-/** The node of a block. */
+/** Returns the node of a block. */
 uint32_t hawk_snapshot_node(const struct hawk_snapshot_plan *plan, uint32_t block);
 
-/** Whether the node of what is lost leads to it. */
+/** Returns true if the node of lost blocks leads to the block. */
 bool hawk_snapshot_is_leader(const struct hawk_snapshot_plan *plan, uint32_t block);
 
-/** Edges of a block. `*rest` is the next rest, and goes on. */
+/** Returns the number of a block's edges. `*rest` is the next rest, and advances. */
 uint64_t hawk_snapshot_count_edges(const struct hawk_snapshot_plan *plan, uint32_t block,
 				   size_t *rest);
 
-/** The rest number `at` if it is one of `block`, else NULL. */
+/** Returns rest number `at` if it belongs to `block`, else NULL. */
 const struct hawk_snapshot_rest *hawk_snapshot_rest(const struct hawk_snapshot_plan *plan,
 						    uint32_t block, size_t at);
 
-/** How many nodes hold so many bytes. */
+/** Returns how many nodes hold this many bytes. */
 uint64_t hawk_snapshot_rest_nodes(uint64_t bytes);
 
 #endif

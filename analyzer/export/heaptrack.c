@@ -6,7 +6,7 @@
  * numbers of strings, locations and steps.
  *
  * A block belongs to the sample with its site's id. Blocks are written sorted by site and size;
- * those beyond hawk_export.blocks_max are one block for each site: sums stay right to the byte.
+ * blocks beyond hawk_export.blocks_max are merged into one per site: sums stay exact to the byte.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ struct piece {
 	uint32_t step;
 };
 
-/** Blocks of a step that have no lines of their own. */
+/** Blocks of a step without their own lines. */
 struct joined {
 	uint64_t blocks, bytes;
 };
@@ -251,7 +251,7 @@ static void put_joined(struct writer *writer)
 			all->blocks, all->bytes, writer->export->blocks_max);
 }
 
-/** Only a heap's live blocks have sizes of their own. */
+/** Refuses all but a heap's live blocks: only these have their own sizes. */
 static struct hawk_error *refuse(const struct hawk_export *export)
 {
 	const struct hawk_heap *heap = export->heap;

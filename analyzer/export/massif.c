@@ -2,8 +2,8 @@
 /**
  * @file
  * Massif's text: one snapshot, whose tree begins at the functions that allocate and leads to their
- * callers. That is the profile's tree turned over: stacks are grouped by their innermost steps,
- * then each group by the steps next to those.
+ * callers. This is the profile's tree inverted: stacks are grouped by their innermost steps, then
+ * each group by the steps next to those.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,10 +16,10 @@
 
 enum { NS_PER_MS = 1000000 };
 
-/** A stack, as far as it was not written yet. */
+/** The part of a stack not written yet. */
 struct rest {
 	uint32_t location; /**< of `step`: the order within a group; 0 = the stack has ended */
-	uint32_t step;     /**< the next to be written; 0 = the stack has ended */
+	uint32_t step;     /**< the next to write; 0 = the stack has ended */
 	int64_t bytes;
 };
 
@@ -33,7 +33,7 @@ struct group {
 struct writer {
 	const struct hawk_profile *profile;
 	struct hawk_output *output;
-	struct hawk_text text; /**< of the line that is made */
+	struct hawk_text text; /**< of the line being made */
 };
 
 static int compare_rests(const void *left, const void *right)
@@ -45,7 +45,7 @@ static int compare_rests(const void *left, const void *right)
 	return a->step < b->step ? -1 : a->step > b->step;
 }
 
-/** The largest first, as Massif has them. */
+/** Orders groups largest first, as Massif does. */
 static int compare_groups(const void *left, const void *right)
 {
 	const struct group *a = left, *b = right;
@@ -116,7 +116,7 @@ static bool put_location(struct writer *writer, size_t *depth, size_t children, 
 	return true;
 }
 
-/** As deep as stacks are: HAWK_TRACE_DEPTH_MAX, and scopes. */
+/** Writes a group. Recurses as deep as stacks are: HAWK_TRACE_DEPTH_MAX, and scopes. */
 static struct hawk_error *put_group(struct writer *writer, size_t depth, const struct group *group)
 {
 	uint32_t location = group->first->location;
@@ -138,7 +138,7 @@ static struct hawk_error *put_group(struct writer *writer, size_t depth, const s
 	return err;
 }
 
-/** Headers and what the allocator adds, where all that is live is written. */
+/** Returns the bytes of headers and allocator overhead, if all live memory is written. */
 static uint64_t extra_bytes(const struct hawk_export *export)
 {
 	const struct hawk_accounting *accounting = &export->heap->accounting;

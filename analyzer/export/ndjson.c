@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Rows for a database: a JSON object a line for each sample, with all that says where it is from.
+ * Rows for a database: one JSON object a line for each sample, with its origin.
  * docs/schema/row-1.json describes a row.
  */
 #include <inttypes.h>
@@ -18,7 +18,7 @@
 
 enum { NS_PER_SECOND = 1000000000, TIME_BYTES = 64 };
 
-/** What all rows say. */
+/** Fields common to all rows. */
 struct common {
 	uint64_t snapshot;
 	char time[TIME_BYTES]; /**< RFC 3339, UTC; "" = not known */
@@ -34,7 +34,7 @@ const char *hawk_export_build_id(const struct hawk_profile *profile)
 	return "";
 }
 
-/** The core's own time is left out, as copying changes it. */
+/** Returns the snapshot's id. Leaves out the core file's time, as copying changes it. */
 uint64_t hawk_export_snapshot_id(const struct hawk_export *export)
 {
 	const char *build_id = hawk_export_build_id(export->profile);
@@ -103,7 +103,7 @@ static void put_common(struct hawk_json *json, const struct hawk_export *export,
 	hawk_json_put_string(json, "what", export->profile->what);
 }
 
-/** Function names, the root first. */
+/** Writes function names, the root first. */
 static bool put_stack(struct hawk_json *json, const struct hawk_profile *profile,
 		      const struct hawk_profile_path *path)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * pprof's profile.proto, unpacked; readers take it with or without gzip. Written as a stream: a
- * message packed in parts is the parts one after the other, so that one item at a time is made.
+ * pprof's profile.proto, unpacked; readers take it with or without gzip. Written as a stream, one
+ * item at a time: a packed message is the concatenation of its packed parts.
  *
- * Numbers of locations are those of the profile; modules, too, but for the program, which readers
- * expect to be the first. All mappings claim to have names: a reader would look for the program on
- * its own machine otherwise, and complain.
+ * Locations keep the profile's numbers; modules too, except the program, which readers expect
+ * first. All mappings claim to have names: otherwise a reader would look for the program on its own
+ * machine, and complain.
  */
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@
 #include "hawk/export/export.h"
 #include "pprof.pb-c.h"
 
-/** Strings that the profile does not have, behind its own. */
+/** Strings missing in the profile; they follow its own. */
 enum own_string {
 	OWN_SPACE,
 	OWN_BYTES,
@@ -38,7 +38,7 @@ struct writer {
 	struct hawk_profile_path path; /**< of one sample */
 	uint64_t *locations;           /**< the same, as protobuf-c wants it */
 	size_t location_capacity;
-	int64_t nameless; /**< string of the code without a name that is written next */
+	int64_t nameless; /**< string of the next nameless code */
 };
 
 struct sink {
@@ -76,7 +76,7 @@ static void put_string(const struct writer *writer, const char *string)
 	put(writer, &part);
 }
 
-/** All strings but those of nameless code, in the order of their numbers. */
+/** Writes all strings but those of nameless code, in the order of their numbers. */
 static void put_strings(struct writer *writer)
 {
 	static const char *const names[] = {"space", "bytes", "site", "type", "scope", "kind"};
@@ -126,7 +126,7 @@ static void put_head(const struct writer *writer)
 	put(writer, &part);
 }
 
-/** The program's module changes places with module 1. */
+/** Returns a module's number; the program's module swaps places with module 1. */
 static uint32_t mapping_of(const struct writer *writer, uint32_t module)
 {
 	uint32_t program = writer->profile->module_count > 1;
@@ -161,7 +161,8 @@ static void put_modules(const struct writer *writer)
 	}
 }
 
-/** Frames of one function differ in their lines and, inlined into other modules, in those. */
+/** Compares frames by function. Frames of one function differ in line and, if inlined into other
+ * modules, in module. */
 static int compare_functions(const void *left, const void *right, void *context)
 {
 	const struct hawk_profile *profile = context;

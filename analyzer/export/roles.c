@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Columns by role. What there is, is the column that viewers show first and the one that counts the
- * same: "inuse_space" and "inuse_objects", "lost_space" and "lost_objects".
+ * Finds columns by role. Present memory is the column that viewers show first, with its count:
+ * "inuse_space" and "inuse_objects", "lost_space" and "lost_objects".
  */
 #include "roles.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What the columns of a profile are to formats with fixed columns: how much there is (live, lost),
- * and how much was ever allocated.
+ * Roles of a profile's columns in formats with fixed columns: present memory (live, lost), and
+ * memory ever allocated.
  */
 #ifndef HAWK_ANALYZER_EXPORT_ROLES_H
 #define HAWK_ANALYZER_EXPORT_ROLES_H
@@ -17,14 +17,14 @@ enum hawk_export_role {
 	HAWK_EXPORT_ROLES,
 };
 
-/** Columns by role; UINT32_MAX = there is none. */
+/** Columns by role; UINT32_MAX = none. */
 struct hawk_export_roles {
 	uint32_t columns[HAWK_EXPORT_ROLES];
 };
 
 struct hawk_export_roles hawk_export_roles_of(const struct hawk_profile *profile);
 
-/** Returns the roles for a row of a leak's `kind`: what is possibly lost has its own columns. */
+/** Returns the roles for a row of a leak's `kind`: possibly lost blocks have their own columns. */
 struct hawk_export_roles hawk_export_roles_of_kind(const struct hawk_profile *profile,
 						   const char *kind);
 

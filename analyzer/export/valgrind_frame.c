@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Frames in Valgrind's words. Inlined functions have the address of the call they were inlined at.
+ * Formats frames as Valgrind does. Inlined functions have the address of the call they were inlined
+ * at.
  */
 #include "valgrind_frame.h"
 

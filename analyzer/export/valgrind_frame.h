@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Frames as Valgrind's tools write them, and their readers take them apart.
+ * Frames as Valgrind's tools write them, and as their readers parse them.
  */
 #ifndef HAWK_ANALYZER_EXPORT_VALGRIND_FRAME_H
 #define HAWK_ANALYZER_EXPORT_VALGRIND_FRAME_H
