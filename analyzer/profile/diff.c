@@ -2,8 +2,8 @@
 /**
  * @file
  * Rows of a comparison. Both profiles' samples become one entry a site each; entries are sorted by
- * a key, those with equal keys on both sides become a row, and what is left is sorted by the next
- * key.
+ * a key, those with equal keys on both sides become a row, and the remaining entries are sorted by
+ * the next key.
  */
 #include "hawk/profile/diff.h"
 
@@ -36,7 +36,7 @@ static uint64_t hash_text(const char *text)
 	return XXH3_64bits(text, strlen(text));
 }
 
-/** Sums of errors are no errors of sums: squares add up. */
+/** Returns the error of a sum: squares add up. */
 static double add_errors(double a, double b)
 {
 	return sqrt(a * a + b * b);
@@ -88,7 +88,7 @@ static int compare(const struct entry *a, const struct entry *b, unsigned key)
 	return a->sums.step < b->sums.step ? -1 : a->sums.step > b->sums.step;
 }
 
-/** Entries that are not joined come first, those with equal keys side by side. */
+/** Orders entries not yet joined first, those with equal keys side by side. */
 static int compare_entries(const void *left, const void *right, void *context)
 {
 	return compare(left, right, *(const unsigned *)context);
@@ -141,7 +141,7 @@ static void add_row(struct joiner *joiner, size_t first, size_t end, enum hawk_d
 	finish_row(row);
 }
 
-/** Joins entries with equal keys, where both sides have some. */
+/** Joins entries with equal keys that occur on both sides. */
 static void join(struct joiner *joiner, unsigned key)
 {
 	size_t first = 0;
@@ -160,7 +160,7 @@ static void join(struct joiner *joiner, unsigned key)
 	}
 }
 
-/** What is left is new or gone: a row for each site. */
+/** Makes a row for each remaining site, which is new or gone. */
 static void add_rest(struct joiner *joiner)
 {
 	size_t first = 0;

@@ -2,8 +2,8 @@
 /**
  * @file
  * The difference of two profiles: both are copied into a third, the earlier one with its signs
- * turned. Frames of a module that was built anew are told by function alone there, since its lines
- * have moved and other functions may be inlined.
+ * turned. Frames of a rebuilt module are identified by function alone, since its lines moved and
+ * other functions may be inlined.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +18,10 @@ struct copier {
 	struct hawk_profile *to;
 	/* Numbers in `to` by those in `from`; 0 = not copied yet. */
 	uint32_t *strings, *modules, *locations, *steps;
-	bool *rebuilt; /**< by module of `from` */
-	uint32_t
-		columns[HAWK_PROFILE_COLUMNS_MAX]; /**< of `from`, by those of `to`; or no number */
-	bool is_error[HAWK_PROFILE_COLUMNS_MAX];   /**< errors add up, at most */
+	bool *rebuilt;                              /**< by module of `from` */
+	uint32_t columns[HAWK_PROFILE_COLUMNS_MAX]; /**< numbers in `from` by those in `to`; or no
+						       number */
+	bool is_error[HAWK_PROFILE_COLUMNS_MAX];    /**< errors add up, at most */
 	bool subtract;
 };
 
@@ -30,7 +30,7 @@ static const char *base_of(const struct hawk_profile *profile, uint32_t module)
 	return hawk_path_base(profile->strings[profile->modules[module].path]);
 }
 
-/** Whether `other` has a module of that name, and it is another build, or may be. */
+/** Returns true if `other` has a module of that name from another, or perhaps another, build. */
 static bool is_rebuilt(const struct hawk_profile *profile, uint32_t module,
 		       const struct hawk_profile *other)
 {
@@ -51,7 +51,7 @@ static uint32_t copy_string(struct copier *copier, uint32_t string)
 	return copier->strings[string];
 }
 
-/** Where a library was mapped, and from which folder, does not matter. */
+/** Copies a module without its address and folder. */
 static uint32_t copy_module(struct copier *copier, uint32_t number)
 {
 	const struct hawk_symbol_module copy = {.path = base_of(copier->from, number),
@@ -76,7 +76,7 @@ static struct hawk_profile_frame copy_frame(struct copier *copier,
 	};
 }
 
-/** The function without what a compiler appends to clones, and the file without its folder. */
+/** Copies the function without the suffix of compiler clones, and the file without its folder. */
 static struct hawk_profile_frame copy_function(struct copier *copier,
 					       const struct hawk_profile_frame *frame)
 {
@@ -163,7 +163,7 @@ static void deinit(struct copier *copier)
 	free(copier->rebuilt);
 }
 
-/** Adds `from` to `to`, or takes it away. `other` is the profile that it is compared with. */
+/** Adds `from` to `to`, or subtracts it. `other` is the profile that it is compared with. */
 static struct hawk_error *copy(const struct hawk_profile *from, const struct hawk_profile *other,
 			       bool subtract, struct hawk_profile *to)
 {

@@ -10,7 +10,7 @@
 
 #include "hawk/base/cleanup.h"
 
-/** What a frame is counted under. */
+/** Group key of a frame. */
 struct key {
 	uint32_t name, module;
 	uint32_t frame;
@@ -92,7 +92,7 @@ static void add_frame(struct adder *adder, uint32_t frame, size_t sample, bool i
 	add_values(adder->profile, sample, group->cum);
 }
 
-/** Scopes say where code was, and are none; a note counts only where there is nothing else. */
+/** Adds a sample. Scopes are not code and do not count; a note counts only without other frames. */
 static void add_sample(struct adder *adder, size_t number)
 {
 	const struct hawk_profile *profile = adder->profile;
@@ -149,7 +149,7 @@ static int compare_groups(const void *left, const void *right, void *context)
 			      hawk_profile_text(order->profile, b->module));
 }
 
-/** Groups in which there is something, in their order. */
+/** Keeps groups that are not empty, and sorts them. */
 static void finish(const struct hawk_profile *profile, struct hawk_profile_groups *groups)
 {
 	struct order order = {profile, groups};

@@ -22,11 +22,11 @@ struct hawk_ledger_value {
 	uint32_t snapshot;
 };
 
-/** All of an input that has one signature. */
+/** The part of an input with one signature. */
 struct entry {
 	uint64_t signature;
 	int64_t bytes;
-	int64_t largest; /**< sample: its stack and site stand for all */
+	int64_t largest; /**< its sample's stack and site represent all */
 	uint32_t step, site;
 };
 
@@ -98,7 +98,8 @@ static void add_entry(struct entry *to, const struct entry *entry)
 	to->site = entry->site;
 }
 
-/** One entry a signature, in their order; returns how many. `entries` has room for all samples. */
+/** Makes one entry per signature, sorted; returns their number. `entries` has room for all
+ * samples. */
 static size_t make_entries(const struct hawk_profile *profile, const uint64_t *signatures,
 			   struct entry *entries)
 {
@@ -138,7 +139,7 @@ static struct hawk_profile_frame copy_frame(const struct hawk_profile *from,
 	};
 }
 
-/** Addresses are left out: those of two processes have nothing in common. */
+/** Copies a stack without addresses, which differ between processes. */
 static struct hawk_error *copy_stack(const struct hawk_profile *from, uint32_t step,
 				     struct hawk_profile *to, uint32_t *ret)
 {
@@ -192,7 +193,7 @@ static int compare_rows(const void *left, const void *right)
 	return a->signature < b->signature ? -1 : a->signature > b->signature;
 }
 
-/** Memory that is there no more counts for nothing: a site with no live block is not in it. */
+/** Merges an input into the rows. A site without live blocks is left out. */
 static struct hawk_error *merge(struct hawk_ledger *ledger, const struct hawk_profile *profile,
 				const struct entry *entries, size_t count, uint32_t snapshot)
 {
@@ -287,7 +288,8 @@ static int compare_values(const void *left, const void *right)
 	return a->bytes < b->bytes ? -1 : a->bytes > b->bytes;
 }
 
-/** Least squares of bytes on hours, about their means: sums of large squares would lose digits. */
+/** Finds the slope by least squares of bytes on hours, about their means: sums of large squares
+ * would lose digits. */
 static void find_slope(const struct hawk_ledger *ledger, const struct hawk_ledger_value *values,
 		       uint32_t count, struct hawk_ledger_row *row)
 {

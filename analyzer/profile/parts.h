@@ -15,7 +15,7 @@ typedef bool hawk_profile_same(const struct hawk_profile *profile, uint32_t numb
 
 /**
  * Returns the number of the thing described by `key`, or 0 with `*slot` set to the place where its
- * number is to be stored. `*slot` is NULL if memory ran out: then the thing is not to be added.
+ * number is to be stored. `*slot` is NULL if memory ran out: then do not add the thing.
  */
 uint32_t hawk_profile_index_find(const struct hawk_profile *profile,
 				 struct hawk_profile_index *index, uint64_t hash,

@@ -10,7 +10,8 @@
 #include "hawk/names/function_name.h"
 #include "parts.h"
 
-/** Of glibc and its loader: what starts programs and threads has other names in each version. */
+/** Returns true for glibc and its loader: their functions that start programs and threads have
+ * other names in each version. */
 static bool is_c_library(const char *path)
 {
 	static const char *const starts[] = {"libc.so", "libc-", "ld-", "libpthread", "ld.so"};

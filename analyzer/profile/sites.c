@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Profiles of sites: live and allocated memory, and what was lost, by stack.
+ * Profiles of sites: live, allocated and lost memory, by stack.
  */
 #include "hawk/profile/sources.h"
 
@@ -21,7 +21,8 @@ static const struct hawk_profile_column site_columns[] = {
 };
 enum { ALLOC_COLUMNS = 2, SITE_COLUMNS = 4, ERROR_COLUMNS = 2 };
 
-/** What is only possibly lost counts apart, so that the shown column is what every verb calls lost.
+/** Possibly lost memory has its own columns, so that the shown column equals the sum that every
+ * verb calls lost.
  */
 static const struct hawk_profile_column lost_columns[] = {
 	{"lost_objects", "count"},
@@ -46,7 +47,7 @@ static const char *innermost_scope(const struct hawk_heap *heap, uint32_t trace)
 	return label ? hawk_table_label(heap->table, label)->name : NULL;
 }
 
-/** The step of the site's stack, and what is known of the site beside it. */
+/** Returns the step of the site's stack, and fills the site's labels. */
 static uint32_t step_of(struct maker *maker, uint32_t number, struct hawk_profile_labels *labels)
 {
 	const struct hawk_site *site = &maker->heap->sites[number];
@@ -92,7 +93,8 @@ static int64_t lacking(uint64_t whole, int64_t have)
 	return value > have ? value - have : 0;
 }
 
-/** What estimates lack to the exact totals. Where they are too high, nothing is to be added. */
+/** Adds the difference of the exact totals to the estimates. If these are too high, adds
+ * nothing. */
 static void add_rest(struct maker *maker, unsigned skipped)
 {
 	const struct hawk_heap *heap = maker->heap;

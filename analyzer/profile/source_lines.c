@@ -12,7 +12,7 @@
 
 enum { BUILD_ID_DIGITS = 2 };
 
-/** Where a frame belongs; numbers + 1, 0 = it is not taken in. */
+/** Unit and line of a frame; numbers + 1, 0 = not included. */
 struct place {
 	size_t unit, line;
 };
@@ -207,7 +207,7 @@ struct hawk_error *hawk_source_lines_make(const struct hawk_profile *profile,
 	return NULL;
 }
 
-/** The module as symbols/ knows it; its build-id is put into `id`. */
+/** Returns the module in the form of symbols/; writes its build-id into `id`. */
 static struct hawk_symbol_module symbol_module(const struct hawk_profile *profile, uint32_t number,
 					       uint8_t id[HAWK_MODULE_BUILD_ID_MAX])
 {

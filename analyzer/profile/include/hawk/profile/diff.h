@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What changed between two profiles, site by site. Sites of the same id are the same code; those
- * left over are joined by signature, then by functions alone, because a rebuild gives new ids.
+ * Changes between two profiles, site by site. Sites of the same id are the same code; the others
+ * are joined by signature, then by functions alone, because a rebuild changes ids.
  */
 #ifndef HAWK_ANALYZER_PROFILE_DIFF_H
 #define HAWK_ANALYZER_PROFILE_DIFF_H
 
 #include "hawk/profile/profile.h"
 
-/** What joined the two sides of a row. */
+/** Key that joined the two sides of a row. */
 enum hawk_diff_match {
 	HAWK_DIFF_NEW = 0, /**< only in the later profile */
 	HAWK_DIFF_GONE,    /**< only in the earlier one */

@@ -26,7 +26,7 @@ struct hawk_profile_group {
 
 struct hawk_profile_groups {
 	enum hawk_profile_by by;
-	uint32_t column; /**< that they are ordered by, largest first, whatever its sign */
+	uint32_t column; /**< sort column, largest absolute value first */
 	bool by_cum;     /**< in the order of cum; else of flat */
 	struct hawk_profile_group *items;
 	size_t count;

@@ -3,7 +3,7 @@
  * @file
  * A ledger: the sites of many processes, or of one at many times, side by side. Sites are joined by
  * signature, so that they stay the same through rebuilds. Inputs are added one by one and not kept:
- * what a ledger holds is a number for each site of each input.
+ * a ledger holds one number for each site of each input.
  */
 #ifndef HAWK_ANALYZER_PROFILE_LEDGER_H
 #define HAWK_ANALYZER_PROFILE_LEDGER_H
@@ -13,14 +13,14 @@
 /** A process at one time, as given to a ledger, which copies it. */
 struct hawk_ledger_input {
 	const struct hawk_profile *profile; /**< of live memory, with bytes as the shown column */
-	uint64_t snapshot;    /**< names that process at that time: given twice, it counts once */
+	uint64_t snapshot;    /**< identifies that process at that time: repeats count once */
 	const char *source;   /**< path */
 	const char *build_id; /**< of the program; "" = not known */
 	uint64_t end_ns;      /**< CLOCK_REALTIME; 0 = not known */
 	uint64_t life_ns;     /**< uptime; 0 = not known */
 	int signal;           /**< that it died of; 0 = none, or not known */
 	uint32_t suspect;     /**< step of the stack that owns most; 0 = not known */
-	const char *holder;   /**< who keeps that alive, without addresses and numbers of threads */
+	const char *holder;   /**< root that keeps it alive, without addresses and thread numbers */
 };
 
 struct hawk_ledger_snapshot {
@@ -33,7 +33,7 @@ struct hawk_ledger_snapshot {
 	char *holder;     /**< NULL = no suspect is known */
 };
 
-/** What one signature has in the snapshots that have it. */
+/** Values of one signature in the snapshots that contain it. */
 struct hawk_ledger_row {
 	uint64_t signature;
 	uint32_t step; /**< of hawk_ledger.stacks: as it was first met */
@@ -68,7 +68,7 @@ enum hawk_ledger_sort {
 struct hawk_ledger {
 	struct hawk_ledger_snapshot *snapshots;
 	uint32_t snapshot_count;
-	uint32_t repeated; /**< inputs that were there before */
+	uint32_t repeated; /**< repeated inputs */
 	struct hawk_ledger_row *rows;
 	size_t row_count;
 	struct hawk_ledger_bug *bugs; /**< after hawk_ledger_finish(): most snapshots first */
@@ -90,7 +90,7 @@ struct hawk_error *hawk_ledger_add(struct hawk_ledger *ledger,
 /** Computes rows and bugs and sorts them, largest first; once, after the last input. */
 struct hawk_error *hawk_ledger_finish(struct hawk_ledger *ledger, enum hawk_ledger_sort sort);
 
-/** Whether snapshot `a` is later than `b`. */
+/** Returns true if snapshot `a` is later than `b`. */
 bool hawk_ledger_is_later(const struct hawk_ledger *ledger, uint32_t a, uint32_t b);
 
 #endif

@@ -2,7 +2,7 @@
 /**
  * @file
  * A profile: columns of values by stack, with labels. Every export, `analyze --by` and the HTML
- * page are made of one, whatever it was made from (profile/sources.h).
+ * page are made from one. profile/sources.h lists its sources.
  *
  * Stacks share their outer steps: a profile of a million samples is one tree. Strings, frames,
  * locations and steps occur once each and are numbered in the order in which they were met, so that
@@ -22,7 +22,7 @@
 
 enum { HAWK_PROFILE_COLUMNS_MAX = 8 };
 
-/** What a value counts: in pprof's words, "inuse_space" in "bytes". */
+/** Meaning of a value: in pprof's words, "inuse_space" in "bytes". */
 struct hawk_profile_column {
 	const char *name; /**< static */
 	const char *unit; /**< "count", "bytes" */
@@ -33,7 +33,7 @@ enum hawk_profile_frame_kind {
 	HAWK_PROFILE_SCOPE, /**< a HAWK_SCOPE of the program */
 	HAWK_PROFILE_ROOT,  /**< "`g_sessions` in server .bss", of retained and paths */
 	HAWK_PROFILE_SITE,  /**< a site as one step: its first telling function, or its class */
-	HAWK_PROFILE_NOTE,  /**< "(not sampled)": stands for what is not known */
+	HAWK_PROFILE_NOTE,  /**< "(not sampled)": stands for unknown code */
 };
 
 /** Members are numbers of strings, 0 = not known. */
@@ -71,7 +71,7 @@ struct hawk_profile_module {
 	bool main;
 };
 
-/** What is said about a sample beside its stack: strings, 0 = nothing. */
+/** Labels of a sample besides its stack: strings, 0 = none. */
 struct hawk_profile_labels {
 	uint32_t site;  /**< 16 hex digits */
 	uint32_t type;  /**< that the program declared */
@@ -93,7 +93,7 @@ struct hawk_profile_index {
 struct hawk_profile {
 	struct hawk_profile_column columns[HAWK_PROFILE_COLUMNS_MAX];
 	uint32_t column_count;
-	uint32_t shown_column; /**< that viewers show first */
+	uint32_t shown_column; /**< column that viewers show first */
 	const char *what;      /**< static: "live", "retained" ...: for titles */
 	bool difference;       /**< values are later ones less earlier ones */
 	bool estimated;        /**< values are estimates from samples */
@@ -126,7 +126,7 @@ struct hawk_error *hawk_profile_create(const struct hawk_profile_column *columns
 /** Accepts NULL. */
 void hawk_profile_destroy(struct hawk_profile *profile);
 
-/* Building. These cannot fail: what went wrong is returned once, by hawk_profile_finish(). */
+/* Building. These cannot fail: hawk_profile_finish() returns any error once. */
 
 /** Returns the number of `text`, which is copied; 0 for NULL and "". */
 uint32_t hawk_profile_string(struct hawk_profile *profile, const char *text);
@@ -147,7 +147,7 @@ uint32_t hawk_profile_module(struct hawk_profile *profile, const struct hawk_sym
 uint32_t hawk_profile_stack(struct hawk_profile *profile, uint32_t parent,
 			    const struct hawk_stack *stack, size_t first);
 
-/** Returns the sum, or the nearest value that there is: a damaged core's counters can be any. */
+/** Returns the sum, clamped to the range: a damaged core's counters can have any value. */
 static inline int64_t hawk_profile_plus(int64_t a, int64_t b)
 {
 	int64_t sum;
@@ -165,7 +165,7 @@ static inline int64_t hawk_profile_value(uint64_t count)
 void hawk_profile_add(struct hawk_profile *profile, uint32_t step,
 		      const struct hawk_profile_labels *labels, const int64_t *values);
 
-/** Returns what went wrong so far. */
+/** Returns the first error so far. */
 struct hawk_error *hawk_profile_finish(struct hawk_profile *profile);
 
 /* Reading. */

@@ -3,10 +3,10 @@
  * @file
  * The values of a profile by source line, within functions or within files.
  *
- * flat = of samples whose stack begins at the line: of a profile without plumbing, what the line
- * itself allocates. cum = of samples with the line anywhere in their stack: with what it calls; a
- * recursive line counts once a sample. The sum of flat over all lines is that of all samples whose
- * first function is taken in.
+ * flat = samples whose stack begins at the line: in a profile without plumbing, its own
+ * allocations. cum = samples with the line anywhere in their stack, so including its callees; a
+ * recursive line counts once per sample. The sum of flat over all lines is that of all samples
+ * whose first function is taken in.
  */
 #ifndef HAWK_ANALYZER_PROFILE_SOURCE_LINES_H
 #define HAWK_ANALYZER_PROFILE_SOURCE_LINES_H
@@ -27,12 +27,12 @@ struct hawk_source_line {
 	struct hawk_source_values values;
 };
 
-/** A function of a module, or a file: neighbours in `lines`. Strings are numbers of the profile's.
- */
+/** A function of a module, or a file: neighbours in `lines`. Strings are numbers of the
+ * profile's. */
 struct hawk_source_unit {
 	uint32_t function;  /**< 0 for a file */
 	uint32_t file;      /**< path as in DWARF; 0 = not known */
-	uint32_t directory; /**< that a relative file is relative to */
+	uint32_t directory; /**< base of a relative file */
 	uint32_t module;    /**< of a file, one of those that it is part of */
 	size_t first, count;
 	struct hawk_source_values values; /**< cum is less than the sum of the lines' if one line
@@ -56,10 +56,10 @@ void hawk_source_lines_deinit(struct hawk_source_lines *lines);
 void hawk_source_append_path(const struct hawk_profile *profile,
 			     const struct hawk_source_unit *unit, struct hawk_text *text);
 
-/** The text of a unit's file, and whether it is the text that the program was made of. */
+/** Text of a unit's file, and whether the program was built from it. */
 struct hawk_source_text {
 	struct hawk_source_file file;
-	bool newer;     /**< than the program */
+	bool newer;     /**< the file is newer than the program */
 	bool too_short; /**< some line of the unit lies behind its end */
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What profiles are made from: sites, loss records, trees of retained memory and of paths. Sums
- * equal those that the verbs print, to the byte.
+ * Sources of profiles: sites, loss records, trees of retained memory and of paths. Sums equal those
+ * that the verbs print, to the byte.
  */
 #ifndef HAWK_ANALYZER_PROFILE_SOURCES_H
 #define HAWK_ANALYZER_PROFILE_SOURCES_H
@@ -14,15 +14,15 @@
 #include "hawk/names/site_names.h"
 #include "hawk/profile/profile.h"
 
-/** How stacks are told. */
+/** Style of stacks. */
 struct hawk_profile_style {
 	bool plumbing; /**< from the allocator's entry on; else from the telling line on */
 };
 
 /**
  * Fills `*ret` with the sites of `list`, a sample each: allocated since start (where the heap knows
- * that), and live. Estimates of a sampled heap are put in as they are; unless `filtered`, what they
- * lack to the exact totals is under "(not sampled)".
+ * that), and live. Estimates of a sampled heap are entered unchanged; unless `filtered`, their
+ * difference to the exact totals is under "(not sampled)".
  */
 struct hawk_error *hawk_profile_of_sites(const struct hawk_heap *heap, struct hawk_symbols *symbols,
 					 const struct hawk_site_list *list, bool filtered,
@@ -30,7 +30,7 @@ struct hawk_error *hawk_profile_of_sites(const struct hawk_heap *heap, struct ha
 					 struct hawk_profile **ret);
 
 /** Fills `*ret` with the lost and possibly lost records of `leaks` whose site is `chosen` (by site;
- * NULL = all), labelled with the kind. What is possibly lost has columns of its own. */
+ * NULL = all), labelled with the kind. Possibly lost blocks have their own columns. */
 struct hawk_error *hawk_profile_of_leaks(const struct hawk_heap *heap, struct hawk_symbols *symbols,
 					 const struct hawk_leaks *leaks, const bool *chosen,
 					 const struct hawk_profile_style *style,
@@ -48,9 +48,8 @@ struct hawk_error *hawk_profile_of_tree(const struct hawk_graph *graph,
 					const char *const columns[2], struct hawk_profile **ret);
 
 /**
- * Fills `*ret` with what `after` has more than `before`, which may be less than 0, in the columns
- * of `after`. Addresses are left out: those of two processes have nothing in common. So are lines
- * in modules that were built anew.
+ * Fills `*ret` with `after` minus `before`, which may be negative, in the columns of `after`.
+ * Leaves out addresses, which differ between processes, and lines in rebuilt modules.
  */
 struct hawk_error *hawk_profile_difference(const struct hawk_profile *after,
 					   const struct hawk_profile *before,
