@@ -18,7 +18,8 @@ static void ask_sites(const struct hawk_heap *heap, struct hawk_symbols *symbols
 	hawk_stack_deinit(&stack);
 }
 
-/* Of all frames, not only those that a stack lists: data on a stack is told by its frame. */
+/* Asks about all frames, not only those that a stack lists: data on a stack is named by its
+ * frame. */
 static void ask_frames(struct hawk_symbols *symbols, const struct hawk_thread *thread)
 {
 	struct hawk_thread_frames frames;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Types of blocks: one look at the first words of a block, one symbol look-up for each virtual
- * table.
+ * Types of blocks: reads the first words of a block, and looks up each virtual table's symbol once.
  */
 #include "hawk/names/block_type.h"
 
@@ -18,12 +17,12 @@
 enum {
 	/** Itanium C++ ABI: the address point lies behind the offset to top and the type_info. */
 	VTABLE_PREFIX_BYTES = 16,
-	/** Words of hostile cores could be told apart without end; beyond this each is looked up
+	/** A hostile core could hold endless distinct words; beyond this many, each is looked up
 	 * whenever it is met. */
 	TABLES_MAX = 1 << 20,
 };
 
-/** What a word that lies in a module says. */
+/** Meaning of a word that points into a module. */
 struct vtable {
 	uint64_t word;
 	const char *name; /**< NULL = no virtual table */

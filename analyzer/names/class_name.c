@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* The class that the virtual table is of: from its symbol, else where it lies. */
+/* Appends the class of the virtual table: from its symbol, else from its place. */
 static void append_vtable(struct hawk_symbols *symbols, const struct hawk_class *class,
 			  struct hawk_text *text)
 {

@@ -12,7 +12,7 @@
 
 #include "hawk/base/utf8.h"
 
-/** Where a scan of a name stands. */
+/** State of a scan of a name. */
 struct scan {
 	const char *at;
 	unsigned angle;       /**< depth of template argument lists */
@@ -42,7 +42,8 @@ static size_t operator_length(const char *at)
 
 static const char anonymous[] = "(anonymous namespace)";
 
-/** The next unit of the name: a character, or something that is one in spite of its brackets. */
+/** Returns the length of the name's next unit: a character, or text whose brackets do not count
+ * (operators, "(anonymous namespace)", "->"). */
 static size_t unit_length(const struct scan *scan)
 {
 	size_t length = scan->after_word_char ? 0 : operator_length(scan->at);
@@ -78,7 +79,7 @@ static bool begins_name(const char *at)
 	return word_char(*at) || !strncmp(at, anonymous, sizeof(anonymous) - 1);
 }
 
-/** Behind the return type, if the name has one: template functions do. */
+/** Returns the name after its return type, if it has one: template functions do. */
 static const char *skip_return_type(const char *name)
 {
 	struct scan scan = {.at = name};
@@ -151,8 +152,8 @@ struct edit {
 	bool unbalanced; /**< a bracket does not close: to look for its end again is quadratic */
 };
 
-/** Copies the name, but what `replace` appends something for: it returns where to go on, or NULL to
- * copy the unit. */
+/** Copies the name, with replacements. `replace` may append other text and return where to go on,
+ * or return NULL to copy the unit. */
 static void copy_edited(struct edit *edit, const char *(*replace)(struct edit *edit, size_t unit))
 {
 	struct scan *scan = &edit->scan;
@@ -252,7 +253,7 @@ static const char *inner_scope(const char *name, size_t width)
 	return scope;
 }
 
-/** Whether that is enough, and leaves a function its class. */
+/** Returns true if that is enough, and leaves a function its class. */
 static bool inner_scope_fits(const char *name, size_t width)
 {
 	const char *scope = inner_scope(name, width);
@@ -297,7 +298,8 @@ static const char *argument_end(struct scan scan)
 	return NULL;
 }
 
-/** Template arguments that nobody writes: allocators, comparisons, lock policies. */
+/** Returns true for template arguments usually left at their default: allocators, comparisons, lock
+ * policies. */
 static bool is_default_argument(const char *argument)
 {
 	static const char *const starts[] = {
@@ -399,7 +401,7 @@ static void append_without_turbofish(struct hawk_text *text, const char *name)
 	hawk_text_append(text, name, size && name[size - 1] == '>' && end ? end : size);
 }
 
-/** Puts what `append` makes of the text in its place. */
+/** Replaces the text by the output of `append`. */
 static void rewrite(struct hawk_text *text,
 		    void (*append)(struct hawk_text *text, const char *name))
 {
@@ -434,7 +436,7 @@ static void replace_all(struct hawk_text *text, const char *from, const char *to
 	*text = result;
 }
 
-/** What a shared_ptr keeps beside its counters reads as that: the first template argument. */
+/** Finds the object that a shared_ptr keeps with its counters: the first template argument. */
 static const char *shared_object(const char *name, size_t *length)
 {
 	static const char *const holders[] = {"std::_Sp_counted_ptr_inplace<",

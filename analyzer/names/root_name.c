@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Finding names of roots: frames of threads, symbols of modules.
+ * Finds names of roots: frames of threads, symbols of modules.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,8 +131,8 @@ static void name_function(struct hawk_root_namer *namer, const struct hawk_stack
 		name->function = lines[count - 1].function; /* the one that has the frame */
 }
 
-/* Frames end where the next one begins; where that is on another stack, as behind a signal handler,
- * or unknown, not far above. */
+/* Returns true if `address` is in frame `i`. A frame ends where the next one begins; if that is
+ * unknown or on another stack, as after a signal handler, it ends not far above. */
 static bool is_in_frame(const struct hawk_thread_frames *frames, size_t i, uint64_t address,
 			uint64_t red_zone)
 {
@@ -145,7 +145,7 @@ static bool is_in_frame(const struct hawk_thread_frames *frames, size_t i, uint6
 	return address - sp < LAST_FRAME_BYTES_MAX;
 }
 
-/** The frame that `address` lies in; false = none. */
+/** Finds the frame that holds `address`; false = none. */
 static bool find_frame(const struct frames *frames, uint64_t address, uint64_t red_zone,
 		       size_t *ret)
 {
@@ -230,7 +230,7 @@ static void name_mapping(struct hawk_root_namer *namer, const struct hawk_root *
 	name->offset = (int64_t)(root->address - mapping->start);
 }
 
-/** As hawk_root_find(); `place` has the addresses of the same kind and owner that have the same
+/** Like hawk_root_find(); `place` is set to the addresses of the same kind and owner with the same
  * name. */
 static struct hawk_root_name find(struct hawk_root_namer *namer, const struct hawk_root *root,
 				  struct hawk_symbol_place *place)

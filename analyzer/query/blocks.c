@@ -67,7 +67,7 @@ static struct hawk_error *seek_blocks(struct sql_cursor *cursor,
 	return NULL;
 }
 
-/** Kind, age or type, as the block's header says; NULL where it is not known. */
+/** Gets kind, age or type from the block's header; NULL if unknown. */
 static struct hawk_error *get_known(const struct hawk_sql *sql, uint32_t number, int column,
 				    struct sql_value *ret)
 {
@@ -136,7 +136,7 @@ struct sql_sum {
 	uint64_t bytes;
 };
 
-/** The planner asks before there are any. */
+/** Returns the number of sums. The planner asks before they are made. */
 static uint64_t sum_rows(const struct hawk_sql *sql)
 {
 	return sql->has_sums ? sql->sum_count : sql->source.heap->site_count * 2;
@@ -166,7 +166,7 @@ static void sum_site(const struct hawk_sql *sql, uint32_t site,
 	}
 }
 
-/** Appends those that are not empty. */
+/** Appends the sums that are not empty. */
 static struct hawk_error *append(struct hawk_sql *sql, uint32_t site,
 				 struct sql_sum sums[SIZE_CLASSES][HAWK_REACH_KINDS])
 {

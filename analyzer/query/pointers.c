@@ -23,7 +23,8 @@ static void close_edges(void *state)
 	hawk_referrers_deinit(&((struct edge_state *)state)->list);
 }
 
-/** The block that begins at the only address that `constraint` allows, or HAWK_BLOCK_NOWHERE. */
+/** Returns the block that begins at the only address that `constraint` allows, or
+ * HAWK_BLOCK_NOWHERE. */
 static uint32_t wished_block(const struct hawk_block_index *index,
 			     const struct sql_constraint *constraint)
 {
@@ -70,7 +71,8 @@ static struct hawk_error *enter_edges(struct sql_cursor *cursor, uint64_t row, s
 	struct hawk_error *err;
 
 	*ret = 0;
-	/* A source of several pointers is listed as often; all of them were given the first time.
+	/* A source with several pointers is listed once for each; all its pointers were given the
+	 * first time.
 	 */
 	if (source == state->source || edges->offsets[source] == edges->offsets[source + 1])
 		return NULL;
@@ -144,7 +146,7 @@ static struct hawk_error *seek_roots(struct sql_cursor *cursor,
 	return err;
 }
 
-/** The columns that only the namer knows. */
+/** Gets the columns that only the namer knows. */
 static struct hawk_error *get_root_name(struct hawk_sql *sql, uint32_t root, int column,
 					struct sql_value *ret)
 {

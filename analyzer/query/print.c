@@ -16,11 +16,11 @@
 
 enum {
 	ROWS_KEPT = 1001, /**< the heading is one */
-	WIDTH_MAX = 60,   /**< a longer text is not cut; it only moves what follows */
+	WIDTH_MAX = 60,   /**< a longer text is not cut; it shifts later columns */
 	GAP = 2,
 };
 
-/** Of a row, or of the heading (sqlite3_column_name()). */
+/** Gets the text of a row, or of the heading (sqlite3_column_name()). */
 typedef const char *get_text(sqlite3_stmt *statement, int column);
 
 /** Text of a column, NULL for null. Valid until the next step. */
@@ -141,7 +141,7 @@ static int print_json(sqlite3_stmt *statement, struct hawk_output *output)
 	return code;
 }
 
-/** Rows until they are printed; the first ones are measured, and the heading, which is one. */
+/** Rows not printed yet. The heading and the first rows determine the widths. */
 struct sheet {
 	int columns;
 	size_t rows;
@@ -193,7 +193,7 @@ static void measure(sqlite3_stmt *statement, int column, const char *cell, struc
 		sheet->textual[column] = true;
 }
 
-/** False: no memory. */
+/** Keeps a row. Returns false without memory. */
 static bool keep_row(sqlite3_stmt *statement, get_text *get, struct sheet *sheet)
 {
 	char **cells = sheet->cells + sheet->rows * (size_t)sheet->columns;

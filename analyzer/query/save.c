@@ -2,7 +2,8 @@
 /**
  * @file
  * All tables as a database of their own: real ones, with an index where the virtual ones have a
- * look-up. Nothing protects the file while it is made; the caller does, who gives it its name.
+ * look-up. The file is not protected while being made; the caller protects it, and names it
+ * afterwards.
  *
  * SQLite opens files by name only, and follows links itself. So a file without a name is opened as
  * /proc/self/fd/N, by a VFS that leaves this name as it is.
@@ -26,7 +27,7 @@ static inline void hawk_cleanup_statement(sqlite3_stmt **statement)
 	sqlite3_finalize(*statement);
 }
 
-/** What went wrong with the file, or in a table. */
+/** Returns the error of the file, or of a table. */
 static struct hawk_error *fail(struct hawk_sql *sql)
 {
 	if (sql->error || sqlite3_errcode(sql->database) == SQLITE_NOMEM)

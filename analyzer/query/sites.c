@@ -166,7 +166,7 @@ static struct hawk_error *sum_retained(struct hawk_sql *sql)
 
 enum { EXACT_ALL = 4 /**< the column that is found site by site */ };
 
-/** What was found of the latest row. */
+/** Values found for the latest row. */
 struct exact_row {
 	bool known;
 	uint64_t row;
@@ -212,7 +212,7 @@ const struct sql_table hawk_sql_retained = {
 	.column = get_retained,
 };
 
-/** Those of `leaks`, but for blocks without a site. */
+/** Sums the rows of `leaks`, without blocks that have no site. */
 static struct hawk_error *sum_leaks(struct hawk_sql *sql)
 {
 	size_t sites = sql->source.heap->site_count;

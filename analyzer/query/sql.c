@@ -16,7 +16,7 @@ enum {
 
 static const uint64_t NS_PER_S = 1000000000;
 
-/** Far above what a question needs, far below what harms the machine. */
+/** Limits far above the need of a query, far below harm to the machine. */
 static const struct {
 	int id, value;
 } limits[] = {
@@ -162,7 +162,8 @@ void hawk_sql_refresh(struct hawk_sql *sql)
 	sqlite3_progress_handler(sql->database, STEPS_BETWEEN, refresh, sql);
 }
 
-/** SQLite names no database where no column is used: SELECT count(*) FROM blocks. */
+/** Returns true for a table of the heap. SQLite names no database if no column is used: SELECT
+ * count(*) FROM blocks. */
 static bool is_of_heap(const char *table, const char *database)
 {
 	for (size_t i = 0; table && hawk_sql_tables[i]; i++)
@@ -209,7 +210,7 @@ struct hawk_error *hawk_sql_run(struct hawk_sql *sql, const char *query,
 	struct hawk_progress progress;
 	struct hawk_error *err = NULL;
 
-	/* What there is to sort, say, only SQLite knows. */
+	/* Only SQLite knows the amount of work, for sorting say. */
 	hawk_progress_begin(&progress, "answering", 0);
 	set_limits(sql, timeout_seconds);
 	hawk_sql_refresh(sql);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What a virtual table is, and what all of them share. Internal to query/.
+ * Definition of a virtual table, and state shared by all of them. Internal to query/.
  *
  * A table is rows with numbers 0, 1, 2 ..., each of which may stand for several rows or for none; a
  * cursor goes through a range of them, or through a list of numbers that a look-up gave. Columns
@@ -19,7 +19,7 @@
 
 enum { SQL_KEYS = 2 };
 
-/** What counting sort makes of a relation: items[offsets[key]] .. items[offsets[key + 1] - 1]. */
+/** Result of a counting sort of a relation: items[offsets[key]] .. items[offsets[key + 1] - 1]. */
 struct sql_postings {
 	uint32_t *offsets; /**< by key; NULL = not made yet */
 	uint32_t *items;
@@ -61,7 +61,7 @@ enum { SQL_KINDS = HAWK_REACH_KINDS - 1 };
 /** "definitely lost" ... */
 const char *hawk_sql_reach_name(unsigned kind);
 
-/** What a query asks of one key column. Inclusive. */
+/** A query's limits on one key column, inclusive. */
 struct sql_constraint {
 	bool given;
 	bool is_text;
@@ -147,14 +147,14 @@ struct sql_table {
 	size_t state_bytes;
 	/** How many row numbers there are. The planner asks before `prepare`. */
 	uint64_t (*rows)(const struct hawk_sql *sql);
-	/** Makes what the rows are read from. May be NULL. */
+	/** Makes the data that the rows are read from. May be NULL. */
 	struct hawk_error *(*prepare)(struct hawk_sql *sql);
 	/** Limits at, end and list, which are all rows, to those of `constraints`, which are in the
 	 * order of `keys`. May be NULL. */
 	struct hawk_error *(*seek)(struct sql_cursor *cursor,
 				   const struct sql_constraint *constraints);
-	/** Says how many rows the number `row` stands for, before their columns are asked for. NULL
-	 * = one. */
+	/** Returns how many rows the number `row` stands for; called before their columns are read.
+	 * NULL = one. */
 	struct hawk_error *(*enter)(struct sql_cursor *cursor, uint64_t row, size_t *ret);
 	/** Called with `*ret` = NULL. */
 	struct hawk_error *(*column)(struct sql_cursor *cursor, uint64_t row, int column,
@@ -179,7 +179,7 @@ extern const struct sql_table *const hawk_sql_tables[];
 /** Makes `table` known to the database. False: no memory. */
 bool hawk_sql_register(struct hawk_sql *sql, const struct sql_table *table);
 
-/** Index of the site with that id in text; UINT32_MAX = there is none. */
+/** Finds the site with that id in text; UINT32_MAX = none. */
 struct hawk_error *hawk_sql_site_of_text(struct hawk_sql *sql, const char *text, uint32_t *ret);
 
 /** Makes the look-up of blocks by site, in ascending order; number of sites = none. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What a class of blocks is called: the same for all allocators.
+ * Names for classes of blocks, the same for all allocators.
  */
 #ifndef HAWK_ANALYZER_NAMES_CLASS_NAME_H
 #define HAWK_ANALYZER_NAMES_CLASS_NAME_H

@@ -22,7 +22,7 @@
 
 struct hawk_root_namer;
 
-/** What is known of a root. Strings belong to target and symbols. */
+/** Facts known about a root. Strings belong to target and symbols. */
 struct hawk_root_name {
 	enum hawk_root_kind kind;
 	uint64_t address;     /**< address of the pointer; 0 for registers */

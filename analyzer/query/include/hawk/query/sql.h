@@ -21,7 +21,7 @@ enum hawk_sql_need {
 	HAWK_SQL_DOMINATORS = 1u << 3 | HAWK_SQL_REACH,
 };
 
-/** Where the rows come from. Everything must outlive the hawk_sql. */
+/** Source of the rows. Everything must outlive the hawk_sql. */
 struct hawk_sql_source {
 	struct hawk_target *target;
 	struct hawk_symbols *symbols;
@@ -63,11 +63,11 @@ struct hawk_error *hawk_sql_run(struct hawk_sql *sql, const char *query,
 				enum hawk_sql_format format, uint64_t timeout_seconds,
 				struct hawk_output *output);
 
-/** What a saved database says about itself. */
+/** Facts about a saved database, stored in it. */
 struct hawk_sql_about {
 	const char *version; /**< of hawk-core */
 	const char *source;  /**< path of the core */
-	/** Returns what is missing or damaged, after all has been read. */
+	/** Returns findings of missing and damaged data, after all is read. */
 	const struct hawk_findings *(*findings)(void *context);
 	void *context;
 };
@@ -75,7 +75,7 @@ struct hawk_sql_about {
 /**
  * Writes all tables, without hidden columns, to the empty file `fd` as a database. It needs no name
  * and stays the caller's. docs/export.md describes it. The hawk_sql can only be closed afterwards.
- * A file that cannot be written is HAWK_ERROR_OS, and what is there then is of no use.
+ * Returns HAWK_ERROR_OS if the file cannot be written; its contents are then useless.
  */
 struct hawk_error *hawk_sql_save(struct hawk_sql *sql, int fd, const struct hawk_sql_about *about);
 
