@@ -18,10 +18,10 @@ struct hawk_block_filter {
 	uint8_t *sites; /**< by index: wanted; NULL = all */
 	struct hawk_selector selector;
 	regex_t type;        /**< compiled if `query.type`; any thread may ask */
-	uint64_t memo[MEMO]; /**< words with what they mean; by all threads */
+	uint64_t memo[MEMO]; /**< words with their meanings; shared by all threads */
 };
 
-/** What a word means; beside it whether it is that of an array. It is a multiple of 8. */
+/** Meaning of a word, with a flag for arrays. The word is a multiple of 8. */
 enum meaning {
 	UNKNOWN = 0,
 	NO_TYPE = 1,
@@ -55,7 +55,7 @@ bool hawk_block_query_is_all(const struct hawk_block_query *query)
 	       !query->module;
 }
 
-/** False: no block of that trace is wanted, whatever else it is. */
+/** Returns false if no block of that trace is wanted, whatever its other properties. */
 static bool trace_passes(const void *context, uint32_t trace)
 {
 	const struct hawk_block_filter *filter = context;

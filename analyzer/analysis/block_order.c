@@ -18,8 +18,8 @@ int hawk_block_order(const void *left, const void *right)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* False where the arrays do not say. Addresses ascend, so that of blocks that are alike the later
- * one is behind. */
+/* Returns false if the arrays do not decide. Addresses ascend, so the later of two equal blocks
+ * ranks behind. */
 static bool is_behind(const struct hawk_ranking *ranking, const struct hawk_block_index *index,
 		      uint32_t number)
 {

@@ -73,7 +73,8 @@ static void set_window(struct judge *judge, int first, int last)
 	growth->share = sum(judge->facts->born_objects, first, last) / judge->all;
 }
 
-/** Of what is left of the younger half of the time from `first` on; the last part does not count.
+/** Sets the rate from the surviving blocks of the younger half of the time from `first` on, without
+ * the last part.
  */
 static void set_rate(struct judge *judge, int first)
 {
@@ -85,7 +86,7 @@ static void set_rate(struct judge *judge, int first)
 	judge->growth->is_rate_known = facts->life_seconds >= LIFE_RATE_SECONDS;
 	if (!judge->growth->is_rate_known)
 		return;
-	/* Of sampled sites the births are those of the samples. */
+	/* Births of sampled sites are those of the samples. */
 	if (facts->sampled && facts->bytes)
 		bytes *= (double)facts->inuse_bytes / (double)facts->bytes;
 	judge->growth->bytes_per_hour = bytes / hours;
@@ -113,7 +114,7 @@ static bool freed_at_least(const struct judge *judge, double share)
 	return judge->growth->freed_known && judge->growth->freed >= share;
 }
 
-/** Kept since the beginning; what came later may be a leak of its own. */
+/** Returns true if blocks are kept since the beginning; later blocks may be a separate leak. */
 static bool is_startup(struct judge *judge)
 {
 	const uint64_t *bins = judge->facts->born_objects;
@@ -134,17 +135,17 @@ static bool is_startup(struct judge *judge)
 	return true;
 }
 
-/** Blocks from every part of its life are left, and as many old ones as young ones. */
+/** Returns true if blocks of every part of its life are left, as many old as young ones. */
 static bool is_leak(struct judge *judge)
 {
 	double young = youth(judge, FIRST);
 
 	if (occupied(judge, FIRST, LAST) < SHAPE_PERCENT || young < 0.25)
 		return false;
-	/* Where most are freed, survivors that get fewer with age are those of a cache. */
+	/* If most are freed, survivors that get fewer with age belong to a cache. */
 	if (freed_at_least(judge, 0.3) && young > 0.65)
 		return false;
-	/* Next to what is in work now they must count for something. */
+	/* They must be significant compared with blocks in use now. */
 	if (sum(judge->facts->born_objects, 0, LAST) < 0.2 * judge->all)
 		return false;
 	set_window(judge, 0, BINS - 1);
@@ -168,8 +169,8 @@ static bool is_steady(struct judge *judge)
 	return true;
 }
 
-/** Comes in and goes out, in the order of age or nearly so. A queue that takes in more than it
- * gives out leaves the same ages as a cache that is full. */
+/** Returns true if blocks come and go roughly in order of age. A growing queue leaves the same ages
+ * as a full cache. */
 static bool is_cache(struct judge *judge)
 {
 	const uint64_t *bins = judge->facts->born_objects;
@@ -186,7 +187,7 @@ static bool is_cache(struct judge *judge)
 	return true;
 }
 
-/** Began to grow in the middle of its life, and has not stopped. */
+/** Returns true if growth began in the middle of the life, and has not stopped. */
 static bool is_late_leak(struct judge *judge)
 {
 	const uint64_t *bins = judge->facts->born_objects;
@@ -227,7 +228,7 @@ static bool is_burst(struct judge *judge)
 	return false;
 }
 
-/** Grew for a while, and has stopped: a long burst. */
+/** Returns true if growth has stopped: a long burst. */
 static bool has_stopped(struct judge *judge)
 {
 	const uint64_t *bins = judge->facts->born_objects;
@@ -243,7 +244,7 @@ static bool has_stopped(struct judge *judge)
 	return true;
 }
 
-/** Ages tell nothing; that nothing was ever freed is known all the same. */
+/** Returns true if ages tell nothing, but no block was ever freed. */
 static bool only_grows(struct judge *judge)
 {
 	const struct hawk_growth *growth = judge->growth;
@@ -262,7 +263,7 @@ static void limit_confidence(struct judge *judge, enum hawk_growth_confidence mo
 		judge->growth->confidence = most;
 }
 
-/** Nobody can free it: it is a leak, whatever came when. */
+/** Makes lost memory a leak, whatever its ages: nobody can free it. */
 static void prove_leak(struct judge *judge)
 {
 	struct hawk_growth *growth = judge->growth;
@@ -277,7 +278,7 @@ static void prove_leak(struct judge *judge)
 	decide(judge, HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_HIGH);
 }
 
-/** What else is known, whatever the pattern. */
+/** Adds facts that hold for any pattern. */
 static void add_reach(struct judge *judge)
 {
 	const struct hawk_growth_facts *facts = judge->facts;

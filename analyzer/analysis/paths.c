@@ -22,7 +22,7 @@ enum {
 	SIEVE_LOG2 = 16, /**< bits in the sieve of a few */
 };
 
-/** What explains best comes first. */
+/** Kinds of roots, the most telling first. */
 static const uint8_t kind_order[] = {HAWK_ROOT_MODULE, HAWK_ROOT_TLS, HAWK_ROOT_OTHER,
 				     HAWK_ROOT_STACK, HAWK_ROOT_REGISTER};
 
@@ -59,8 +59,8 @@ static void reach_from_roots(const struct hawk_roots *roots, struct hawk_paths *
 			reach_from_root(paths, roots, root);
 }
 
-/* What the search will need of blocks that wait in the queue: where their pointers are, some way
- * ahead; the pointers; whether the blocks that those lead to were found. */
+/* Prefetches data of blocks waiting in the queue: the places of their pointers, some way ahead; the
+ * pointers; whether their targets were found. */
 static void prefetch(const struct hawk_graph *edges, const struct hawk_paths *paths, uint32_t next)
 {
 	uint32_t waiting = paths->count - next;
@@ -206,7 +206,7 @@ void hawk_paths_deinit(struct hawk_paths *paths)
 	*paths = (struct hawk_paths){0};
 }
 
-/** Where `block`, which was found, is in `order`. */
+/** Returns the place in `order` of `block`, which was found. */
 static uint32_t place_of(const struct hawk_paths *paths, uint32_t block)
 {
 	uint32_t place = paths->count;

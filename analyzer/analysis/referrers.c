@@ -56,7 +56,7 @@ static struct hawk_error *add_readable(const struct hawk_graph *graph, uint32_t 
 	return hawk_pointers_read(graph, source, source + 1, NULL, add_pointers, &wanted);
 }
 
-/** What the graph knows without the bytes: that, but not where. */
+/** Appends the pointers that the graph knows without their bytes, and so without offsets. */
 static struct hawk_error *add_unread(const struct hawk_graph *graph, uint32_t source, uint32_t to,
 				     struct hawk_referrers *list)
 {

@@ -36,7 +36,7 @@ static int compare_groups(const void *left, const void *right)
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-/** Whether the pointers from `start` on that have the same site lie at too many offsets. */
+/** Returns true if the pointers from `start` on with the same site have too many offsets. */
 static bool is_array(const struct hawk_graph *graph, const struct hawk_referrer *items,
 		     size_t count)
 {

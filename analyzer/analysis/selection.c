@@ -10,7 +10,7 @@
 #include "hawk/base/cleanup.h"
 #include "hawk/base/progress.h"
 
-/** What needs no header. */
+/** Tests everything that needs no header. */
 static bool may_pass(const struct hawk_selector *selector, uint32_t trace, uint64_t bytes)
 {
 	return bytes >= selector->size_low && bytes <= selector->size_high &&
@@ -35,7 +35,7 @@ static bool passes(const struct hawk_heap *heap, struct hawk_near *near,
 		return false;
 	if (!selector->births_matter && !selector->type)
 		return true;
-	/* Where some blocks have ages, those without one are of no age. */
+	/* If some blocks have ages, a block without one matches no age. */
 	if (selector->births_matter && heap->knows & HAWK_HEAP_AGES &&
 	    !(hawk_heap_knows_of(heap, heap->index.traces[number]) & HAWK_HEAP_AGES))
 		return false;

@@ -93,7 +93,7 @@ static bool stack_matches(const struct matcher *matcher, unsigned which,
 	return which <= IGNORE && matches(matcher, which, stack->type);
 }
 
-/** Whether all expressions that were given match `stack`, but for the one to ignore. */
+/** Returns true if all given expressions match `stack`, except the one to ignore. */
 static bool is_wanted(const struct matcher *matcher, const struct hawk_stack *stack)
 {
 	for (unsigned i = 0; i < EXPRESSIONS; i++)

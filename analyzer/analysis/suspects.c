@@ -111,7 +111,7 @@ static struct hawk_suspect *suspect_of(struct hawk_suspects *suspects, uint32_t 
 	return suspect;
 }
 
-/** Puts who lost a site in its place. Of sites that are not lost `origins` are themselves. */
+/** Replaces a lost site by the site that lost it. A site that is not lost is its own origin. */
 static void merge(struct hawk_suspects *suspects, const uint32_t *sites, size_t count,
 		  const struct hawk_leak_origin *origins)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Collects what is known about an address.
+ * Collects the facts about an address.
  */
 #include "hawk/analysis/whatis.h"
 
-/** The thread with the highest stack pointer at or below `address` in its mapping. */
+/** Finds the thread with the highest stack pointer at or below `address` in its mapping. */
 static void find_thread(const struct hawk_target *target, struct hawk_whatis *whatis)
 {
 	const struct hawk_mapping *mapping = whatis->mapping;
@@ -69,7 +69,7 @@ static void name_frame(struct hawk_symbols *symbols, struct hawk_stack_line *lin
 		line->name = names[count - 1]; // the function that has the frame
 }
 
-/** Which frame's part of the stack the address lies in: frames end where the next one begins. */
+/** Finds the frame that holds the address: frames end where the next one begins. */
 static void resolve_frame(struct hawk_symbols *symbols, struct hawk_whatis *whatis)
 {
 	struct hawk_thread_frames found;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A flood from each definitely lost block, lowest first, over the indirectly lost blocks that were
- * not met before. Only blocks of a few sites are counted, each site in a row of sums by the
- * leader's site.
+ * Floods from each definitely lost block, lowest first, over the indirectly lost blocks not met
+ * before. Only blocks of a few sites are counted, each site in a row of sums by the leader's site.
  */
 #include "hawk/analysis/leak_leaders.h"
 
@@ -17,10 +16,10 @@
 enum {
 	ROWS_MAX = 32,
 	NO_ROW = UINT8_MAX,
-	TELLING_SHARE = 16, /**< who lost less than 1/this of a site does not matter */
+	TELLING_SHARE = 16, /**< a leader that lost less than 1/this of a site is ignored */
 };
 
-/** Blocks of one site that are lost through those of another. */
+/** Blocks of one site lost through those of another. */
 struct sum {
 	struct hawk_chosen lost;
 	uint32_t leaders;
@@ -32,7 +31,7 @@ struct rows {
 	const uint8_t *kinds;
 	bool ends;               /**< as in struct hawk_reach */
 	const uint64_t *counted; /**< a bit for each leader that counts; NULL = all */
-	bool counts_leaders;     /**< among the blocks that they lost */
+	bool counts_leaders;     /**< count leaders among the blocks that they lost */
 	uint32_t width;          /**< sites, the last one: none */
 	uint8_t *row_of;         /**< by site, or NO_ROW */
 	struct sum *sums;        /**< row after row, by the leader's site */
@@ -130,7 +129,7 @@ static void flood_all(const struct rows *rows)
 	hawk_progress_end(&progress);
 }
 
-/* A row for each of `sites`. `rows` has what the caller says of leaders. */
+/* Makes a row for each of `sites`. `rows` holds the caller's settings for leaders. */
 static struct hawk_error *make_rows(const struct hawk_graph *graph, const struct hawk_reach *reach,
 				    const uint32_t *sites, size_t count, struct rows *rows)
 {
@@ -214,7 +213,7 @@ static uint64_t row_bytes(const struct rows *rows, size_t number)
 	return bytes;
 }
 
-/* Sites that lost enough of one of the rows; as many as there can be rows. */
+/* Finds sites that lost enough of one of the rows, at most as many as there can be rows. */
 static size_t find_leaders(const struct rows *rows, size_t count, uint32_t *ret)
 {
 	uint64_t least[ROWS_MAX];
@@ -234,7 +233,7 @@ static size_t find_leaders(const struct rows *rows, size_t count, uint32_t *ret)
 	return found;
 }
 
-/* By leader: the first one of those with which it loses the same blocks, in the end. */
+/* Sets, for each leader, the first of the leaders that finally lose the same blocks. */
 static void join_rings(const struct rows *rows, const uint32_t *leaders, size_t count,
 		       uint8_t *ring)
 {
@@ -259,7 +258,7 @@ static void join_rings(const struct rows *rows, const uint32_t *leaders, size_t 
 		}
 }
 
-/* The ring that lost most of row `number`. */
+/* Finds the ring that lost most of row `number`. */
 static size_t find_ring(const struct rows *rows, size_t number, const uint32_t *leaders,
 			const uint8_t *ring, size_t count, uint64_t *bytes)
 {

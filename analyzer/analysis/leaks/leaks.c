@@ -36,7 +36,8 @@ static void hawk_cleanup_tally(struct tally *tally)
 	free(tally->sources);
 }
 
-/* What the tracer had to drop is whole, and is scanned as memory between blocks. */
+/* Returns true if missing blocks were only dropped by the tracer: these are intact, and scanned as
+ * memory between blocks. */
 static bool are_only_dropped(const struct hawk_graph *graph)
 {
 	const struct hawk_heap *heap = graph->heap;
@@ -131,7 +132,7 @@ static int compare(const void *left, const void *right, void *heap)
 	return a->example < b->example ? -1 : a->example > b->example;
 }
 
-/* Returns what the bit was. */
+/* Sets a bit; returns its old value. */
 static bool set_bit(uint64_t *bits, uint32_t block)
 {
 	bool was = hawk_block_is_chosen(bits, block);
@@ -140,7 +141,7 @@ static bool set_bit(uint64_t *bits, uint32_t block)
 	return was;
 }
 
-/* The kind under which blocks found to be of `kind` are reported. */
+/* Returns the kind under which blocks of `kind` are reported. */
 static enum hawk_reach_kind reported_kind(const struct hawk_leaks *leaks, unsigned kind)
 {
 	return leaks->downgraded && kind > HAWK_REACH_POSSIBLY ? HAWK_REACH_POSSIBLY
@@ -234,7 +235,7 @@ static struct hawk_error *add_blocks(struct tally *tally, struct hawk_chosen *su
 	return err;
 }
 
-/* Of all blocks they are known. */
+/* Adds the sums by reported kind. Without a filter they are already known. */
 static void add_sums(struct tally *tally, const struct hawk_chosen *chosen)
 {
 	struct hawk_leaks *leaks = tally->leaks;
@@ -254,7 +255,7 @@ static void add_sums(struct tally *tally, const struct hawk_chosen *chosen)
 	}
 }
 
-/* `edge` leads to a block that counts for `record`. */
+/* Counts a pointer: `edge` leads to a block that counts for `record`. */
 static void add_pointer(struct tally *tally, struct hawk_leak_record *record, uint32_t edge,
 			unsigned source, bool explained)
 {

@@ -48,10 +48,10 @@ struct hawk_suppressions {
 	size_t text_count;
 };
 
-/* What a name is that is not known, as Valgrind has it. */
+/* Valgrind's text for an unknown name. */
 static const char unknown[] = "???";
 
-/* Valgrind's own library, where the allocation function is in the stacks that it prints. */
+/* Valgrind's own library, which holds the allocation functions of its stacks. */
 static const char preload[] = "/usr/libexec/valgrind/vgpreload_memcheck-amd64-linux.so";
 
 enum glob_rules {
@@ -156,7 +156,7 @@ static bool matches_frame(const struct hawk_suppression_pattern *pattern,
 	}
 }
 
-/* Patterns against frames from the first on; frames may be left over. */
+/* Matches patterns against frames from the first on; further frames may follow. */
 static bool matches_stack(const struct hawk_suppression_pattern *patterns, size_t count,
 			  const struct hawk_suppression_stack *stack, size_t allocators)
 {
@@ -212,7 +212,7 @@ struct hawk_suppression *hawk_suppressions_match(struct hawk_suppressions *suppr
 }
 
 enum {
-	/** What Valgrind's entries are about if they do not say. */
+	/** Kinds of Valgrind entries without match-leak-kinds. */
 	ALL_KINDS = 1u << HAWK_REACH_REACHABLE | 1u << HAWK_REACH_POSSIBLY |
 		    1u << HAWK_REACH_DEFINITELY_LOST | 1u << HAWK_REACH_INDIRECTLY_LOST,
 	READ_STEP_BYTES = 64 << 10,
@@ -236,7 +236,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
 }
 
-/* The next line that says something, trimmed; NULL at the end. */
+/* Returns the next line that is neither empty nor a comment, trimmed; NULL at the end. */
 static char *next_line(struct parser *parser)
 {
 	while (parser->at < parser->end) {
@@ -378,7 +378,7 @@ static struct hawk_error *parse_frame(struct parser *parser, char *line)
 	return add_pattern(parser->suppressions, pattern);
 }
 
-/* Is "Tool,Tool:Kind" Memcheck's leaks? */
+/* Returns true if "Tool,Tool:Kind" means Memcheck's leaks. */
 static bool is_memcheck_leak(const char *line)
 {
 	size_t tools = strcspn(line, ":");
@@ -454,7 +454,8 @@ static struct hawk_error *parse_entry(struct parser *parser)
 	return err ? err : add_entry(parser->suppressions, entry);
 }
 
-/* "==123== text": what memcheck prints between the entries of --gen-suppressions. */
+/* Returns true for "==123== text", which memcheck prints between the entries of
+ * --gen-suppressions. */
 static bool is_log(const char *line)
 {
 	size_t digits = strspn(line + (has_prefix(line, "==") ? 2 : 0), "0123456789");
@@ -525,7 +526,7 @@ struct hawk_error *hawk_suppressions_parse(struct hawk_suppressions *suppression
 	return parse(&parser);
 }
 
-/* All of it, whatever it is: a pipe, too. */
+/* Reads all of a file, even from a pipe. */
 static struct hawk_error *read_file(const char *path, char **ret, size_t *size)
 {
 	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -35,7 +35,7 @@ static void count_size(struct hawk_schema_sizes *sizes, uint64_t size)
 	sizes->slots[at].count++;
 }
 
-/* Counts a block that is wished for. */
+/* Counts a requested block. */
 static void add_block(struct hawk_schema_blocks *blocks, uint32_t block, struct hawk_schema *schema)
 {
 	const struct hawk_block_index *index = &blocks->heap->index;

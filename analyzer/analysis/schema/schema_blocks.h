@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The blocks of a schema, the way through them, and what is made of a group. Internal to analysis/.
+ * The blocks of a schema, a walk through them, and the results for a group. Internal to analysis/.
  */
 #ifndef SCHEMA_BLOCKS_H
 #define SCHEMA_BLOCKS_H
@@ -18,7 +18,7 @@ struct hawk_schema_size {
 	uint64_t count; /**< 0 = empty */
 };
 
-/** How many blocks have which size. */
+/** Counts of blocks by size. */
 struct hawk_schema_sizes {
 	struct hawk_schema_size *slots; /**< owned; HAWK_SCHEMA_SIZE_SLOTS */
 	size_t count;                   /**< of slots that are in use */
@@ -34,8 +34,8 @@ struct hawk_schema_blocks {
 	struct hawk_word_classes *words; /**< owned */
 };
 
-/** Finds the blocks that are wished for, and counts them in `schema`, with carved ones, which are
- * not looked at. `ret` is to be deinitialized after success only. */
+/** Finds the requested blocks, and counts them in `schema`, including carved ones, which are not
+ * examined. Deinitialize `ret` after success only. */
 struct hawk_error *hawk_schema_collect(const struct hawk_heap *heap,
 				       const struct hawk_schema_query *query,
 				       const struct hawk_vtable_oracle *vtables,

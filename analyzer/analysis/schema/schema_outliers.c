@@ -20,7 +20,7 @@ enum {
 	WORD_BYTES = sizeof(uint64_t),
 };
 
-/** What belongs at an offset. */
+/** Rule for an offset: the family that belongs there. */
 struct rule {
 	uint32_t at;                  /**< bytes, in the block or element */
 	enum hawk_word_family family; /**< that belongs there */
@@ -44,7 +44,7 @@ static bool may_rule(enum hawk_word_family family)
 	       family == HAWK_FAMILY_NUMBER;
 }
 
-/** How many of `count` may deviate and still be called exceptions. */
+/** Returns how many of `count` may deviate as exceptions. */
 static uint64_t exceptions(uint64_t count)
 {
 	uint64_t most = count / 100 * (100 - SAME_PERCENT);
@@ -52,7 +52,7 @@ static uint64_t exceptions(uint64_t count)
 	return most || count < ONE_MAY_MIN ? most : 1;
 }
 
-/** Its family is HAWK_FAMILY_NULL where there is none: anything may be there. */
+/** Makes the rule for a word. Family HAWK_FAMILY_NULL means no rule: anything may be there. */
 static struct rule make_rule(const struct hawk_schema_word *word, uint32_t at)
 {
 	uint64_t families[HAWK_FAMILIES] = {0}, rest;
@@ -72,7 +72,7 @@ static struct rule make_rule(const struct hawk_schema_word *word, uint32_t at)
 		rule.null_fits = false;
 		rest = word->count;
 	}
-	/* What the tally has not seen is as rare as can be. */
+	/* Families not seen by the tally are as rare as possible. */
 	for (unsigned family = 0; rest && family < HAWK_FAMILIES; family++)
 		rule.bits[family] = (float)log2((double)rest /
 						(double)(families[family] ? families[family] : 1));
@@ -93,7 +93,8 @@ static struct hawk_error *make_rules(const struct hawk_schema_group *group, stru
 	return NULL;
 }
 
-/** Small numbers are numbers, whatever they read as. Pointers to blocks need no class. */
+/** Returns true if a word fits without classification. Small numbers are numbers, whatever they
+ * look like; pointers to blocks need no class. */
 static bool plainly_fits(const struct search *search, const struct rule *rule, uint64_t word)
 {
 	bool interior;

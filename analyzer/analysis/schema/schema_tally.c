@@ -18,7 +18,7 @@ enum {
 				       like text, say */
 };
 
-/** What is told apart at one offset. */
+/** Values distinguished at one offset. */
 struct distinct {
 	struct {
 		uint64_t value, count;
@@ -145,7 +145,7 @@ static int compare_values(const void *left, const void *right)
 	return a->word.key < b->word.key ? -1 : a->word.key > b->word.key;
 }
 
-/** Adds what has no key, or whose keys were too many. */
+/** Adds words without a key, or with too many keys. */
 static void complete_word(const struct distinct *distinct, struct hawk_schema_word *word)
 {
 	uint64_t rest[HAWK_WORD_CLASSES];
@@ -208,7 +208,7 @@ struct hawk_error *hawk_schema_tally(const struct hawk_schema_blocks *blocks,
 	return err;
 }
 
-/** What most of the words that are not null are; HAWK_WORD_NULL: nothing that can be compared. */
+/** Returns the class and key of most non-null words; HAWK_WORD_NULL if nothing can be compared. */
 static struct hawk_word main_word(const struct hawk_schema_word *word)
 {
 	uint64_t rest = word->count - word->by_class[HAWK_WORD_NULL];

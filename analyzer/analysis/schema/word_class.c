@@ -137,7 +137,7 @@ static struct memo *memo_of(struct hawk_word_classes *words, uint64_t word)
 	return &words->memo[word / 8 % MEMO];
 }
 
-/** Of a word that points to memory of a file. */
+/** Classifies a word that points to memory of a file. */
 static struct hawk_error *classify_module(struct hawk_word_classes *words,
 					  const struct hawk_mapping *mapping, uint64_t word,
 					  struct hawk_word *ret)
@@ -161,7 +161,7 @@ static struct hawk_error *classify_module(struct hawk_word_classes *words,
 	return err;
 }
 
-/** Words that are addresses of something; false: it is none. */
+/** Classifies a word that is a known address; returns false for other words. */
 static struct hawk_error *classify_pointer(struct hawk_word_classes *words, uint64_t word,
 					   struct hawk_word *ret, bool *found)
 {

@@ -54,7 +54,7 @@ static int compare_groups(const void *left, const void *right, void *context)
 	return a->label < b->label ? -1 : a->label > b->label;
 }
 
-/* Takes in what each scope holds its parent, and leaves out labels that are no scopes. */
+/* Adds each scope's sums to its parent, and leaves out labels that are no scopes. */
 static size_t finish(const struct hawk_table *table, struct hawk_scope_group *groups,
 		     uint32_t label_count)
 {

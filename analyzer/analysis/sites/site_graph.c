@@ -91,7 +91,7 @@ static struct hawk_error *grow(struct tally *tally)
 	return NULL;
 }
 
-/* The index of an entry, which is made if need be. */
+/* Finds the index of an entry, making it if necessary. */
 static struct hawk_error *find_entry(struct tally *tally, uint32_t source, uint32_t target,
 				     uint32_t offset, uint32_t *ret)
 {

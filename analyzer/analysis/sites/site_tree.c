@@ -291,7 +291,7 @@ void hawk_site_tree_deinit(struct hawk_site_tree *tree)
 	*tree = (struct hawk_site_tree){0};
 }
 
-/** Of wanted blocks, along their paths. */
+/** State of folding wanted blocks along their paths. */
 struct path_folding {
 	const struct hawk_graph *graph;
 	const struct hawk_paths *paths;
@@ -360,7 +360,7 @@ static struct hawk_error *fold_paths(const struct path_folding *folding)
 	return err;
 }
 
-/** Those that no path leads to. */
+/** Folds the blocks that no path leads to. */
 static struct hawk_error *fold_lost(const struct path_folding *folding)
 {
 	const struct hawk_graph *graph = folding->graph;

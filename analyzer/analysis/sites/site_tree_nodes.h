@@ -9,15 +9,14 @@
 #include "hawk/analysis/selection.h"
 #include "hawk/analysis/site_tree.h"
 
-/** A tree of the whole alone. After an error the tree is to be deinitialized, as everywhere here.
- */
+/** Begins a tree with only the whole. Deinitialize the tree after an error, as everywhere here. */
 struct hawk_error *hawk_site_tree_begin(struct hawk_site_tree *tree);
 
-/** The child of `parent`, made if need be. */
+/** Finds the child of `parent`, making it if necessary. */
 struct hawk_error *hawk_site_tree_step(struct hawk_site_tree *tree, uint32_t parent, uint32_t kind,
 				       uint32_t key, uint32_t *ret);
 
-/** The node of a block of `site` behind node `parent`. */
+/** Finds the node of a block of `site` below node `parent`. */
 struct hawk_error *hawk_site_tree_step_site(struct hawk_site_tree *tree, uint32_t parent,
 					    uint32_t site, uint32_t *ret);
 

@@ -3,15 +3,15 @@
  * @file
  * Folds blocks along dominators: every block gets a node of the tree, its dominator's first.
  *
- * A block without dominator is put below the group of roots that alone leads to it: what would go
- * if the group were gone. A variable that holds a structure by two pointers (the head and the end
- * of a list, the buckets and the first node of a hash table) owns it so, though none of the
- * structure's blocks dominates it; and one that points into a structure of another variable does
- * not. Registers and stacks pass: they count only for blocks that nothing else leads to.
+ * A block without dominator goes below the group of roots that alone leads to it: it would be freed
+ * with that group. So a variable that holds a structure by two pointers (the head and the end of a
+ * list, the buckets and the first node of a hash table) owns it, though none of the structure's
+ * blocks dominates it. A variable that points into another variable's structure does not. Registers
+ * and stacks count only for blocks that nothing else leads to.
  *
  * Owners are found by a flood from lasting roots, then one from those of threads over what is left.
- * A block has no owner, then one, then several; when that changes it goes onto the stack, and hands
- * it on to what it points to. The outcome does not depend on the order.
+ * A block has no owner, then one, then several; at each change it goes onto the stack, and passes
+ * the change on to its targets. The outcome does not depend on the order.
  */
 #include "hawk/analysis/site_tree.h"
 
@@ -32,7 +32,7 @@ enum { BLOCKS_AHEAD = 16 };
 /** In place of a group. */
 static const uint32_t OWNER_NONE = UINT32_MAX, OWNERS_SEVERAL = UINT32_MAX - 1;
 
-/** Whether a root goes away with what its thread does. */
+/** Returns true if a root lasts only as long as its thread's current work. */
 static bool passes(const struct hawk_root *root)
 {
 	return root->kind == HAWK_ROOT_REGISTER || root->kind == HAWK_ROOT_STACK;
@@ -136,7 +136,7 @@ struct pointed {
 	size_t root;
 };
 
-/** What leads to blocks. */
+/** Roots and owners of blocks. */
 struct leading {
 	uint32_t *owners;        /**< by block, until it has its node of the tree; not owned */
 	uint64_t *lasting;       /**< see find_owners() */
@@ -171,7 +171,7 @@ static struct hawk_error *find_leading(const struct hawk_graph *graph, const uin
 		const struct hawk_root *root = &roots->items[i];
 		uint32_t block = root->edge >> 1;
 
-		/* Beside what lasts the others do not count. */
+		/* Ignore thread roots of a block that a persistent root also reaches. */
 		if (passes(root) && hawk_block_is_chosen(leading->lasting, block))
 			continue;
 		leading->pointed[leading->count++] = (struct pointed){
@@ -185,7 +185,7 @@ static struct hawk_error *find_leading(const struct hawk_graph *graph, const uin
 	return NULL;
 }
 
-/** The root that says most of those that point to `block`; NULL = none does. */
+/** Returns the most telling root that points to `block`; NULL if none does. */
 static const struct pointed *find_pointed(const struct leading *leading, uint32_t block)
 {
 	size_t low = 0, high = leading->count;
@@ -203,7 +203,7 @@ static const struct pointed *find_pointed(const struct leading *leading, uint32_
 	return &leading->pointed[low];
 }
 
-/** Along dominators, one way. */
+/** State of folding along dominators, one way. */
 struct folding {
 	const struct hawk_graph *graph;
 	const struct hawk_dominators *dominators;
@@ -231,7 +231,7 @@ static struct hawk_error *step_top(const struct folding *folding, uint32_t block
 	return hawk_site_tree_step(tree, 0, HAWK_TREE_SEVERAL, folding->groups[pointed->root], ret);
 }
 
-/** What the folding will need of a block some way ahead. */
+/** Prefetches a block's data some way ahead of the folding. */
 static void prefetch_block(const struct folding *folding, uint32_t number)
 {
 	const struct hawk_dominators *dominators = folding->dominators;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Which nodes of a site tree are shown: rows are added parent by parent, as nodes are ordered.
+ * Selects the nodes of a site tree to show. Rows are added parent by parent, in node order.
  */
 #include <stdlib.h>
 
@@ -40,7 +40,7 @@ static struct hawk_error *add_children(struct hawk_tree_rows *rows,
 	for (; child && !err; child = nodes[child].next_sibling) {
 		size_t shown = rows->count - first;
 
-		/* One line says as much as a line about one that is not shown. */
+		/* Show a single node instead of a sum of one: both take one line. */
 		if ((shown == view->top || (nodes[child].cum_bytes < least && shown)) &&
 		    (nodes[child].next_sibling || !view->sums))
 			break;

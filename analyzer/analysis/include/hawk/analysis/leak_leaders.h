@@ -17,7 +17,7 @@
 struct hawk_error *hawk_leak_lost(const struct hawk_graph *graph, const struct hawk_reach *reach,
 				  const uint64_t *leaders, struct hawk_chosen **ret);
 
-/** Definitely lost blocks of one site, and what is lost through them. */
+/** Definitely lost blocks of one site, and the blocks lost through them. */
 struct hawk_leak_leader {
 	uint32_t site;           /**< index into heap->sites */
 	uint32_t example;        /**< the lowest such block */
@@ -33,7 +33,7 @@ struct hawk_error *hawk_leak_leaders_of(const struct hawk_graph *graph,
 					const struct hawk_reach *reach, uint32_t site,
 					struct hawk_leak_leader **ret, size_t *count);
 
-/** Where a site's lost blocks come from. */
+/** Origin of a site's lost blocks. */
 struct hawk_leak_origin {
 	uint32_t site; /**< whose definitely lost blocks lost half of them or more; else itself */
 	struct hawk_chosen lost; /**< through that site's: blocks of any site, leaders included */

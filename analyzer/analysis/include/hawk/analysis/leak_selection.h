@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Which loss records are reported: suppressions, kinds, and the words of the command line for both.
+ * Selects the loss records to report: suppressions, kinds, and the words of the command line for
+ * both.
  */
 #ifndef HAWK_ANALYZER_ANALYSIS_LEAK_SELECTION_H
 #define HAWK_ANALYZER_ANALYSIS_LEAK_SELECTION_H
@@ -20,7 +21,7 @@ struct hawk_leak_selection {
 	const struct hawk_leak_record **records; /**< in order, suppressed ones left out */
 	size_t count;
 	size_t kind_counts[HAWK_REACH_KINDS];         /**< records of each kind */
-	struct hawk_reach_sum sums[HAWK_REACH_KINDS]; /**< without what is suppressed */
+	struct hawk_reach_sum sums[HAWK_REACH_KINDS]; /**< without suppressed records */
 	struct hawk_reach_sum suppressed;
 };
 

@@ -15,8 +15,8 @@
 #include "hawk/graph/reach.h"
 #include "hawk/graph/heuristics.h"
 
-/** Where pointers to a record's blocks lie: in roots of a kind (enum hawk_root_kind), or in blocks
- * of a kind (HAWK_LEAK_FROM_BLOCKS + enum hawk_reach_kind, as it was found). */
+/** Places of pointers to a record's blocks: roots of a kind (enum hawk_root_kind), or blocks of a
+ * kind (HAWK_LEAK_FROM_BLOCKS + enum hawk_reach_kind, before any downgrade). */
 enum {
 	HAWK_LEAK_FROM_BLOCKS = HAWK_ROOT_KINDS,
 	HAWK_LEAK_SOURCES = HAWK_ROOT_KINDS + HAWK_REACH_KINDS,
@@ -32,8 +32,8 @@ struct hawk_leak_record {
 	enum hawk_reach_kind kind;
 	uint64_t objects;
 	uint64_t bytes; /**< requested */
-	/** Definitely lost: what is lost indirectly through these blocks. Each block counts once,
-	 * for the lowest leader that leads to it. */
+	/** For definitely lost records: blocks lost indirectly through these. Each block counts
+	 * once, for the lowest leader that leads to it. */
 	uint64_t indirect_objects;
 	uint64_t indirect_bytes;
 	uint32_t example;         /**< the oldest block; then the lowest */
@@ -59,7 +59,7 @@ struct hawk_leaks {
 	uint64_t heuristics[HAWK_HEURISTIC_COUNT]; /**< pointers that they explain */
 };
 
-/** Why no block can be called lost. */
+/** Reason why no block can be called lost. */
 enum hawk_leaks_doubt {
 	HAWK_LEAKS_NO_DOUBT,
 	HAWK_LEAKS_MEMORY_MISSING,  /**< roots or heap are missing, or threads are not known */
@@ -86,8 +86,8 @@ enum hawk_reach_kind hawk_leaks_kind(const struct hawk_graph *graph, const struc
 /**
  * Makes the records, reading block headers only. `reach` was made with `explained` and must outlive
  * `ret`. Evidence and examples are complete for `kinds` (bits 1u << enum hawk_reach_kind); other
- * kinds get sums only. `chosen`: a bit for each block that counts; NULL = all do. `ret` is to be
- * deinitialized after success only.
+ * kinds get sums only. `chosen`: a bit for each block that counts; NULL = all do. Deinitialize
+ * `ret` after success only.
  */
 struct hawk_error *hawk_leaks_make(const struct hawk_graph *graph,
 				   const struct hawk_explained *explained,

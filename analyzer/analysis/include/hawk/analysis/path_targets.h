@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The blocks whose paths are shown: the largest and oldest that a filter chooses, and how many of
- * all of these no root leads to.
+ * The blocks whose paths are shown: the largest and oldest that a filter chooses, and the number of
+ * chosen blocks that no root leads to.
  */
 #ifndef HAWK_ANALYZER_ANALYSIS_PATH_TARGETS_H
 #define HAWK_ANALYZER_ANALYSIS_PATH_TARGETS_H

@@ -44,7 +44,7 @@ static inline uint64_t hawk_paths_found_bytes(uint32_t blocks)
 	return ((uint64_t)blocks / 64 + 1) * sizeof(uint64_t);
 }
 
-/** Whether a root leads to `block`. */
+/** Returns true if a root leads to `block`. */
 static inline bool hawk_paths_lead_to(const struct hawk_paths *paths, uint32_t block)
 {
 	return paths->found[block / 64] >> block % 64 & 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Sites and blocks in the order of what they retain: what would be freed with them.
+ * Sites and blocks sorted by retained size: the memory that would be freed with them.
  */
 #ifndef HAWK_ANALYZER_ANALYSIS_RETAINED_H
 #define HAWK_ANALYZER_ANALYSIS_RETAINED_H
@@ -12,7 +12,7 @@
 #include "hawk/base/ranking.h"
 #include "hawk/graph/dominators.h"
 
-/** A site by what its blocks retain. */
+/** A site with the retained size of its blocks. */
 struct hawk_retained_site {
 	uint32_t site;
 	bool exact;        /**< `retained` is no lower bound */
@@ -33,7 +33,7 @@ struct hawk_error *hawk_retained_sites_make(const struct hawk_graph *graph,
 					    struct hawk_retained_sites *ret);
 void hawk_retained_sites_deinit(struct hawk_retained_sites *sites);
 
-/** Blocks by what they retain, most first. */
+/** A block with its retained size. */
 struct hawk_retained_block {
 	uint32_t block;
 	uint64_t bytes;

@@ -13,7 +13,7 @@
 
 enum { HAWK_BIRTHS = 256 };
 
-/** Which blocks are wanted. */
+/** Describes the wanted blocks. */
 struct hawk_selector {
 	uint64_t size_low, size_high; /**< requested bytes, inclusive; others are not wanted */
 	bool births_matter;           /**< `births` says which are wanted, by birth code */
@@ -30,9 +30,9 @@ bool hawk_selector_passes(const struct hawk_selector *selector, struct hawk_near
 			  const struct hawk_block *block);
 
 /**
- * A bit for each number of the index, and for those behind the last one up to a multiple of 64,
- * whose bits are 0: whether the block is wanted (`selector` NULL = all are); `sited`: and of a
- * site. Parts have the bit of their block. Asks in the order of blocks. Caller frees.
+ * Makes a bit for each number of the index, set if the block is wanted (`selector` NULL = all are)
+ * and, with `sited`, has a site. Bits behind the last number, up to a multiple of 64, are 0. Parts
+ * have the bit of their block. Asks in the order of blocks. Caller frees.
  */
 struct hawk_error *hawk_selection_bits_make(const struct hawk_heap *heap,
 					    const struct hawk_selector *selector, bool sited,

@@ -4,9 +4,9 @@
  * The exact retained size of a site: the bytes that freeing all its blocks would free. Sums of
  * dominators are a lower bound: two blocks that share a third do not dominate it.
  *
- * Counts the site's blocks, blocks that roots reach only through them, and lost blocks that they
- * lead to and no lost block does to which they do not lead. So other lost blocks keep lost ones,
- * and no reachable ones.
+ * Counts the site's blocks, blocks that roots reach only through them, and lost blocks to which
+ * only lost blocks reachable from the site's blocks lead. So other lost blocks keep lost ones, and
+ * no reachable ones.
  */
 #ifndef HAWK_ANALYZER_ANALYSIS_SITE_FREED_H
 #define HAWK_ANALYZER_ANALYSIS_SITE_FREED_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Blocks folded into a tree "root; site; site; ...": along dominators (what retains them) or along
+ * Blocks folded into a tree "root; site; site; ...": along dominators (their holders) or along
  * shortest paths (why they are alive). Consecutive blocks of one site are one step, so a list of a
  * million nodes is one tree node.
  *
@@ -18,7 +18,7 @@
 
 enum { HAWK_SITE_TREE_DEPTH = 64 };
 
-/** What a node stands for. */
+/** Meaning of a node. */
 enum hawk_site_tree_kind {
 	HAWK_TREE_ALL = 0,
 	/** Key: the only root group that leads to these blocks. Registers and stacks are ignored
@@ -77,18 +77,18 @@ struct hawk_error *hawk_site_tree_paths(const struct hawk_graph *graph,
 					const struct hawk_paths *paths, const uint32_t *groups,
 					const uint64_t *wanted, struct hawk_site_tree *ret);
 
-/** Returns what a node of a kind without a key is called: "(shared by several blocks)". `doubt`:
- * why blocks below HAWK_TREE_LOST may be held all the same. */
+/** Returns the name of a node of a kind without a key: "(shared by several blocks)". `doubt`: why
+ * blocks below HAWK_TREE_LOST may still be held. */
 const char *hawk_site_tree_special_name(uint32_t kind, enum hawk_leaks_doubt doubt);
 
 /** Accepts a zeroed tree. */
 void hawk_site_tree_deinit(struct hawk_site_tree *tree);
 
-/** Which nodes are shown. A shown node's parent is shown, too. */
+/** Selects the nodes to show. A shown node's parent is shown too. */
 struct hawk_tree_view {
 	size_t top;     /**< children of one node */
 	size_t depth;   /**< deeper nodes are not shown */
-	uint64_t share; /**< nor, but for the first child, nodes below 1/`share`; 0 = all are */
+	uint64_t share; /**< hide nodes below 1/`share`, except first children; 0 = show all */
 	/** Siblings that are not shown get one row, their sum; a single one is shown instead. */
 	bool sums;
 };
@@ -102,7 +102,7 @@ struct hawk_tree_row {
 	uint64_t cum_objects, cum_bytes;
 };
 
-/** What is shown of a tree: the whole first, then by depth; siblings are neighbours. */
+/** The shown part of a tree: the whole first, then by depth; siblings are neighbours. */
 struct hawk_tree_rows {
 	const struct hawk_site_tree *tree;
 	struct hawk_tree_row *items;
@@ -115,13 +115,13 @@ struct hawk_error *hawk_site_tree_show(const struct hawk_site_tree *tree,
 				       struct hawk_tree_rows *ret);
 void hawk_tree_rows_deinit(struct hawk_tree_rows *rows);
 
-/** What keeps most of a site alive: the root (or none) over most of its bytes in the dominator
- * tree, and the path of sites from there. */
+/** The holder of most of a site: the root (or none) over most of its bytes in the dominator tree,
+ * and the path of sites from there. */
 struct hawk_site_holder {
 	uint32_t top;   /**< node below the whole: HAWK_TREE_ROOT, _SEVERAL, _SHARED or _LOST; 0 =
 			   the site is not in the tree */
 	uint32_t node;  /**< the site's largest node below `top` */
-	uint64_t bytes; /**< of the site's blocks, all that is below `top` */
+	uint64_t bytes; /**< bytes of the site's blocks below `top` */
 	uint64_t objects;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Suspects: the few sites that explain most of the memory, each with what leads to it, what it
- * retains, who holds it and how it grows.
+ * Suspects: the few sites that explain most of the memory, each with its pointers, retained size,
+ * holder and growth.
  */
 #ifndef HAWK_ANALYZER_ANALYSIS_SUSPECTS_H
 #define HAWK_ANALYZER_ANALYSIS_SUSPECTS_H
@@ -16,7 +16,7 @@
 
 enum { HAWK_SUSPECTS_MAX = 10 };
 
-/** A large site; or, where most of that was lost through another one, the site that lost it. */
+/** A large site; or, if most of it was lost through another site, the site that lost it. */
 struct hawk_suspect {
 	uint32_t site; /**< index into the heap's sites */
 	/** Lost through its definitely lost blocks, these included; 0 = nothing but themselves. */
@@ -46,12 +46,12 @@ struct hawk_error *hawk_suspects_find(const struct hawk_graph *graph,
 				      struct hawk_root_namer *namer, bool full,
 				      struct hawk_suspects *ret);
 /** Fills `sites` with those between the holder's top and the suspect, the outermost first; returns
- * how many. */
+ * their number. */
 size_t hawk_suspect_steps(const struct hawk_suspects *suspects, const struct hawk_suspect *suspect,
 			  uint32_t sites[HAWK_SITE_TREE_DEPTH]);
 
-/** Appends who keeps the suspect alive, "`g_sessions` in shop .bss > make_session": the same in
- * other processes and builds, for one bug. */
+/** Appends the root that keeps the suspect alive, "`g_sessions` in shop .bss > make_session": the
+ * same in other processes and builds, for one bug. */
 void hawk_suspect_append_holder(const struct hawk_suspects *suspects,
 				const struct hawk_suspect *suspect, struct hawk_site_names *names,
 				struct hawk_text *text);

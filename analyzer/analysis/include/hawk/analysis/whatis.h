@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What lies at an address: a block, a thread's stack, a place in a module, a mapping, or nothing.
- * An address can be several of these; all of them are found.
+ * The contents of an address: a block, a thread's stack, a place in a module, a mapping, or
+ * nothing. Finds all of these that apply.
  */
 #ifndef HAWK_ANALYZER_ANALYSIS_WHATIS_H
 #define HAWK_ANALYZER_ANALYSIS_WHATIS_H
@@ -26,7 +26,7 @@ struct hawk_whatis {
 	struct hawk_stack_line frame_line;
 	const char *symbol; /**< NULL = unknown */
 	uint64_t symbol_offset;
-	const struct hawk_heap_span *span; /**< what sources say of the memory; NULL = nothing */
+	const struct hawk_heap_span *span; /**< span of the heap's sources; NULL = none */
 	bool tracer;                       /**< one of the tracer's own mappings */
 };
 
