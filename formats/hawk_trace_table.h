@@ -397,8 +397,8 @@ struct hawk_thread_record {
 	uint64_t dropped_bytes;
 	uint32_t users; /**< threads that have used the slot, one after the other */
 	uint32_t reserved;
-	/** Of the user, while `state` is HAWK_THREAD_LIVE: memory given to sigaltstack(); the
-	 * kernel alone knows it. 0 = none. */
+	/** Memory that the user gave to sigaltstack(), while `state` is HAWK_THREAD_LIVE; otherwise
+	 * known only to the kernel. 0 = none. */
 	uint64_t signal_stack;
 	uint64_t signal_stack_bytes;
 };

@@ -116,7 +116,8 @@ void hawk_root_name_append(struct hawk_text *text, const struct hawk_root_name *
 	append_offset(text, name->offset);
 }
 
-/** Of a frame its function, of one without a name its module. */
+/** Appends the thread's part of a group name: for a frame its function, or its module if it has no
+ * name. */
 static void append_thread_group(struct hawk_text *text, const struct hawk_root_name *name)
 {
 	hawk_text_puts(text, name->main_thread ? "main thread, " : "worker thread, ");

@@ -248,7 +248,7 @@ static bool is_several(const struct hawk_site_names *names, const struct hawk_te
 	return node && node->several;
 }
 
-/** Whether another site reads like `name`, which reads as `shown` where it is to stand. */
+/** Returns true if another site looks like `name`, which is displayed as `shown`. */
 static bool has_alike(const struct hawk_site_names *names, const struct hawk_site_name *name,
 		      const struct hawk_text *shown)
 {

@@ -15,7 +15,7 @@
 /** A good `blocks_max`: some 50 MB. */
 enum { HAWK_EXPORT_BLOCKS_MAX = 10000000 };
 
-/** What is written. */
+/** An export to write. */
 struct hawk_export {
 	const struct hawk_profile *profile;
 	const struct hawk_process *process;

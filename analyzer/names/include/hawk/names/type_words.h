@@ -28,7 +28,7 @@ struct hawk_type_words {
 /** A filter for words that point into modules; rejects nearly all others with one lookup. */
 struct hawk_module_words {
 	const struct hawk_target *target;
-	/** Of a snapshot, whose blocks cannot be read; the owner's. NULL = memory tells. */
+	/** Types from a snapshot, whose blocks cannot be read; borrowed. NULL = read memory. */
 	const struct hawk_snapshot_types *kept;
 	uint64_t bits[HAWK_MODULE_BITS / 64]; /**< by hash of an address */
 };
