@@ -1,30 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * hawk-core redact: a core without data, to be attached to a bug report, and the proof that it
- * answers as the original does: reports of both, compared.
+ * hawk-core redact: a core without data, to be attached to a bug report.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "hawk/base/cleanup.h"
-#include "hawk/redact/digest.h"
 #include "hawk/redact/redact.h"
-#include "answer.h"
-
-/** Reports that are compared; one finds what only the other reads. */
-static const struct hawk_answer *const compared[] = {&hawk_answer_analyze, &hawk_answer_leaks};
-
-enum { COMPARED = sizeof(compared) / sizeof(compared[0]) };
-
-struct digests {
-	uint64_t values[COMPARED];
-};
+#include "session.h"
 
 static bool goes_to_stdout(const struct hawk_settings *settings)
 {
@@ -42,11 +28,6 @@ static struct hawk_error *check(struct hawk_settings *settings)
 	return NULL;
 }
 
-static void watch(struct hawk_output *output, const char *bytes, size_t size)
-{
-	hawk_report_digest_add(output->watch_context, bytes, size);
-}
-
 static struct hawk_error *make_output(int fd, struct hawk_output **ret)
 {
 	*ret = calloc(1, sizeof(**ret));
@@ -54,69 +35,6 @@ static struct hawk_error *make_output(int fd, struct hawk_output **ret)
 		return &hawk_enomem;
 	hawk_output_init(*ret, fd);
 	return NULL;
-}
-
-/* The JSON document of `answer`, which only `digest` sees. */
-static struct hawk_error *answer_into(struct hawk_session *session,
-				      const struct hawk_answer *answer,
-				      struct hawk_report_digest *digest)
-{
-	CLEANUP(close_fd) int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	CLEANUP(free_ptr) struct hawk_output *output = NULL;
-	struct hawk_settings settings = *session->settings;
-	struct hawk_error *err = fd < 0 ? hawk_error_os(errno, "cannot open", "/dev/null")
-					: make_output(fd, &output);
-
-	if (err)
-		return err;
-	output->watch = watch;
-	output->watch_context = digest;
-	settings.json = true;
-	err = hawk_answer_print_to(session, answer, &settings, output);
-	hawk_session_close_report(session);
-	hawk_output_flush(output);
-	return !err && output->errnum ? hawk_error_os(output->errnum, "cannot write", "a report")
-				      : err;
-}
-
-static struct hawk_error *digest_report(struct hawk_session *session,
-					const struct hawk_answer *answer, uint64_t *ret)
-{
-	struct hawk_report_digest *digest;
-	struct hawk_error *err = hawk_report_digest_create(&digest);
-
-	if (err)
-		return err;
-	err = answer_into(session, answer, digest);
-	*ret = hawk_report_digest_value(digest);
-	hawk_report_digest_destroy(digest);
-	return err;
-}
-
-static struct hawk_error *digest_all(struct hawk_session *session,
-				     const struct hawk_settings *settings, struct digests *ret)
-{
-	struct hawk_error *err = NULL;
-
-	hawk_session_renew(session, settings);
-	for (size_t i = 0; !err && i < COMPARED; i++)
-		err = digest_report(session, compared[i], &ret->values[i]);
-	session->code = HAWK_EXIT_OK; // leaks are no failure here
-	return err;
-}
-
-/* The same of the file that was written, `path`. `source`: what reports are to call it. */
-static struct hawk_error *digest_written(const char *path, const char *source,
-					 const struct hawk_settings *settings, struct digests *ret)
-{
-	struct hawk_session session;
-	struct hawk_error *err = hawk_session_open(&session, settings, path);
-
-	session.source = source;
-	if (!err)
-		err = digest_all(&session, settings, ret);
-	hawk_session_deinit(&session);
-	return err;
 }
 
 static struct hawk_error *write_core(struct hawk_session *session, struct hawk_file_sink *sink,
@@ -134,31 +52,16 @@ static struct hawk_error *write_core(struct hawk_session *session, struct hawk_f
 	return err;
 }
 
-static bool are_same(const struct digests *a, const struct digests *b)
-{
-	return !memcmp(a, b, sizeof(*a));
-}
-
 static struct hawk_error *print(struct hawk_output *output, const char *name,
-				const struct hawk_redact_result *result, uint64_t bytes,
-				const struct digests *before, const struct digests *after)
+				const struct hawk_redact_result *result, uint64_t bytes)
 {
 	int errnum;
 
-	hawk_output_printf(
-		output, "%s: %s, a core of %s\n%s words of memory are kept, %s are gone\n\n", name,
-		hawk_quantity_bytes(bytes).text, hawk_quantity_bytes(result->bytes).text,
-		hawk_quantity_count(result->words_kept).text,
-		hawk_quantity_count(result->words_zeroed).text);
-	for (size_t i = 0; i < COMPARED; i++) {
-		bool same = before->values[i] == after->values[i];
-
-		hawk_output_printf(output, "%-8s %-7s  %016" PRIx64, compared[i]->name,
-				   same ? "same" : "differs", before->values[i]);
-		if (!same)
-			hawk_output_printf(output, " %016" PRIx64, after->values[i]);
-		hawk_output_puts(output, "\n");
-	}
+	hawk_output_printf(output,
+			   "%s: %s, a core of %s\n%s words of memory are kept, %s are gone\n", name,
+			   hawk_quantity_bytes(bytes).text, hawk_quantity_bytes(result->bytes).text,
+			   hawk_quantity_count(result->words_kept).text,
+			   hawk_quantity_count(result->words_zeroed).text);
 	hawk_output_flush(output);
 	errnum = output->errnum;
 	output->errnum = 0; // it is told here
@@ -168,43 +71,30 @@ static struct hawk_error *print(struct hawk_output *output, const char *name,
 /* Gives the file its name; or standard output what is in it, and standard error the words. The
  * words come first: the file is there only if they could be said. */
 static struct hawk_error *publish(struct hawk_session *session, struct hawk_file_sink *sink,
-				  const struct hawk_redact_result *result, uint64_t bytes,
-				  const struct digests *before, const struct digests *after)
+				  const struct hawk_redact_result *result, uint64_t bytes)
 {
 	CLEANUP(free_ptr) struct hawk_output *errors = NULL;
 	struct hawk_error *err;
 
 	if (!goes_to_stdout(session->settings)) {
-		err = print(session->output, session->settings->copy, result, bytes, before, after);
+		err = print(session->output, session->settings->copy, result, bytes);
 		return err ? err : hawk_file_sink_commit(sink);
 	}
 	err = hawk_file_sink_copy(sink, STDOUT_FILENO, "standard output");
 	if (!err)
 		err = make_output(STDERR_FILENO, &errors);
-	return err ? err : print(errors, "standard output", result, bytes, before, after);
+	return err ? err : print(errors, "standard output", result, bytes);
 }
 
 static struct hawk_error *redact(struct hawk_session *session, struct hawk_file_sink *sink)
 {
-	const struct hawk_settings *settings = session->settings;
-	struct digests before, after;
 	struct hawk_redact_result result;
 	uint64_t bytes;
-	struct hawk_error *err = digest_all(session, settings, &before);
+	struct hawk_error *err = write_core(session, sink, &result);
 
 	if (!err)
-		err = write_core(session, sink, &result);
-	if (!err)
 		err = hawk_file_sink_finish(sink, &bytes);
-	hawk_session_drop_heap(session);
-	if (!err)
-		err = digest_written(hawk_file_sink_place(sink), session->source, settings, &after);
-	if (err)
-		return err;
-	err = publish(session, sink, &result, bytes, &before, &after);
-	if (!err && !are_same(&before, &after))
-		session->code = HAWK_EXIT_PARTIAL;
-	return err;
+	return err ? err : publish(session, sink, &result, bytes);
 }
 
 static struct hawk_error *answer(struct hawk_session *session)
@@ -253,12 +143,11 @@ const struct hawk_verb hawk_verb_redact = {
 		"Writes a core in which pointers, block headers and the trace table are what they "
 		"were, and all other words of memory, vector registers, arguments and environment "
 		"are zero. gdb shows the same backtraces, and the other commands give the same "
-		"answers. Compares reports of both files at the end. Paths, names of functions, "
-		"scopes and types stay.",
+		"answers. Paths, names of functions, scopes and types stay.",
 	.options = options,
 	.shared = HAWK_TAKES_TARGET,
 	.exit_codes = "Exit codes: 0 ok, 2 usage, 3 not readable or not writable, 4 the core is "
-		      "incomplete, or the copy answers differently.",
+		      "incomplete.",
 	.needs = "one core file",
 	.findings = HAWK_FINDINGS_NOWHERE,
 	.check = check,

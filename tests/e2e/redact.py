@@ -62,18 +62,22 @@ def places_of(core):
 def check_answers(core, copy, what, questions):
     """All verbs, of the plain copy to the letter."""
     places = places_of(core)
+    check_questions(core, copy, what, [question.format(**places) for question in questions])
+    for query in QUERIES:
+        hawk.expect_equal(hawk.sql(copy, query), hawk.sql(core, query), f"{what}: {query}")
+
+
+def check_questions(core, copy, what, questions):
     for question in questions:
         answers = []
         for path in (core, copy):
-            verb, *words = question.format(**places).split()
+            verb, *words = question.split()
             done = hawk.run([hawk.CORE, verb, path, *words])
             text = normal(done.stdout, path) + normal(done.stderr, path)
             if copy.endswith(".zst"):
                 text = re.sub(r'"(scanned|overhead|never_used)_bytes": ?\d+', "", text)
             answers.append((done.returncode, text))
         hawk.expect(answers[0] == answers[1], f"{what}: {question} differs")
-    for query in QUERIES:
-        hawk.expect_equal(hawk.sql(copy, query), hawk.sql(core, query), f"{what}: {query}")
 
 
 def backtraces(program, core):
@@ -92,17 +96,11 @@ def check_gdb(program, core, copy, what):
     hawk.expect_equal(backtraces(program, copy), backtraces(program, core), f"{what}: gdb")
 
 
-def check_digest(done, what):
-    lines = dict(line.split(maxsplit=1) for line in done.stdout.splitlines()[-2:])
-    for verb in ("analyze", "leaks"):
-        hawk.expect(re.fullmatch(r"same +[0-9a-f]{16}", lines.get(verb, "")), f"{what}: {verb}: {lines}")
-
-
 def check_same(program, core, questions=tuple(QUESTIONS)):
     """A copy of the same name in another folder, and a compressed one, whose text says less was looked at."""
     name = os.path.basename(core)
     for copy in (copy_of(core), copy_of(core) + ".zst"):
-        check_digest(redact(core, copy), copy)
+        redact(core, copy)
         hawk.expect_equal(os.stat(copy).st_mode & 0o777, 0o600, f"{copy}: rights")
         packed = copy.endswith(".zst")
         check_answers(core, copy, os.path.basename(copy), [q for q in questions if not packed or "json" in q])
@@ -182,8 +180,8 @@ def check_cut(core):
     """What is left of a core that was cut off gives the same answers."""
     for share in (3, 6, 9):
         cut = hawk.cut(core, os.path.getsize(core) * share // 10)
-        done = redact(cut, cut + ".copy", "--force", codes=(hawk.EXIT_PARTIAL,))
-        check_digest(done, f"cut at {share}/10")
+        redact(cut, cut + ".copy", "--force", codes=(hawk.EXIT_PARTIAL,))
+        check_questions(cut, cut + ".copy", f"cut at {share}/10", ("analyze --json", "leaks --json"))
     for size in (64 + 56 * 5, 64 + 56 * 5 + 20):
         cut = hawk.cut(core, size)
         redact(cut, cut + ".copy", "--force", codes=(hawk.EXIT_PARTIAL,))
@@ -219,11 +217,11 @@ def check_refusals(core):
     def limit(size):
         return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
     for name in ("copy", "copy.zst"):
-        done = hawk.run([*command[:4], os.path.join(place, name), core], preexec_fn=limit(40000))
+        done = hawk.run([*command[:4], os.path.join(place, name), core], preexec_fn=limit(1000))
         expect_nothing(place, done, f"no room for {name}")
     with open("/dev/full", "wb") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    expect_nothing(place, done, "a digest that cannot be written")
+    expect_nothing(place, done, "a summary that cannot be written")
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run([*command[:4], "-", core], stdout=writing, stderr=subprocess.PIPE, text=True, check=False,
@@ -231,7 +229,7 @@ def check_refusals(core):
     expect_nothing(place, done, "a closed pipe")
     done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writing)
-    expect_nothing(place, done, "a closed pipe for the digest")
+    expect_nothing(place, done, "a closed pipe for the summary")
     done = hawk.run([*command[:4], os.path.join(place, "nowhere", "copy"), core])
     expect_nothing(place, done, "no such folder")
     hawk.expect_equal(hawk.run([hawk.CORE, "redact", core]).returncode, hawk.EXIT_USAGE, "without -o")
@@ -266,7 +264,7 @@ def check_stdout(core):
         done = subprocess.run([hawk.CORE, "redact", "-q", "-o", "-", core], stdout=file, stderr=subprocess.PIPE,
                               text=True, check=False)
     hawk.expect_equal(done.returncode, hawk.EXIT_OK, f"to a pipe: {done.stderr!r}")
-    hawk.expect("same" in done.stderr, f"to a pipe: {done.stderr!r}")
+    hawk.expect("words of memory are kept" in done.stderr, f"to a pipe: {done.stderr!r}")
     hawk.expect_equal(hawk.analyze(copy)["heap"]["inuse_objects"], hawk.analyze(core)["heap"]["inuse_objects"], "piped")
 
 
@@ -291,9 +289,9 @@ os.abort()
     core = put_in_place(core, "python")
     hawk.expect(hawk.read(core).count(secret.encode()) > 500, "python holds no secret")
     copy = copy_of(core)
-    check_digest(redact(core, copy), "python")
+    redact(core, copy)
     check_gdb(program, core, copy, "python")
-    check_answers(core, copy, "python", ("leaks --kinds=all", "path {address}", "merge-paths"))
+    check_answers(core, copy, "python", ("analyze --json", "leaks --json", "leaks --kinds=all", "path {address}", "merge-paths"))
     hawk.expect(not any(piece in hawk.read(copy) for piece in pieces(secret.encode())), "python: the secret is left")
 
 
