@@ -168,7 +168,7 @@ def check_native():
                       ("glibc", "agrees", "proven"), "its allocator")
     hawk.expect_equal((allocator["inuse_objects"] <= heap["inuse_objects"], heap["inuse_bytes"] > 0), (True, True), "sums")
     text = text_of(untraced)
-    for wanted in ("Found by the structures of glibc", "hawk-core run", "malloc, "):
+    for wanted in ("By structures of glibc", "hawk-core run", "malloc, "):
         hawk.expect(wanted in text, f"no {wanted!r} for an untraced core")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ctest: for=bookworm bullseye trixie sid musl
+# ctest: for=bookworm bullseye trixie sid musl mixed
 # ctest: timeout=600
 """Heaps of programs that nobody prepared: every live block, with its usable size, and nothing else but what the C
 library and the allocator have for themselves. The allocators of four releases of Debian run by their own loaders;
@@ -94,7 +94,26 @@ def check_musl():
             check(folder, [program], hawk.plain_environment(), case)
 
 
-if sys.argv[1] == "musl":
+def check_mixed():
+    """Several allocators in one process, which point into each other's blocks."""
+    folder = hawk.temporary_folder()
+    program = hawk.compile_program(os.path.join(folder, "native_mixed"), ["native_mixed.c"], flags=["-O1"])
+    names = {"jemalloc": "malloc:free:malloc_usable_size", "tcmalloc": "tc_malloc:tc_free:tc_malloc_size",
+             "mimalloc": "mi_malloc:mi_free:mi_usable_size"}
+    found = [f"{path}:{names[name]}" for name in names for path in [hawk.find_allocator(name)] if path]
+    environment = hawk.plain_environment(extra={"GLIBC_TUNABLES": "glibc.rtld.optional_static_tls=8192"})
+    for chosen in (*([library] for library in found), found):
+        seed = random.SystemRandom().randrange(1, 1 << 30)
+        print(seed, *chosen, flush=True)
+        core, done = hawk.crash([program, str(seed), *chosen], environment, folder)
+        if core:
+            compare(core, read_truth(done.stdout), 16, False, f"{seed} {chosen}")
+            os.unlink(core)
+
+
+if sys.argv[1] == "mixed":
+    check_mixed()
+elif sys.argv[1] == "musl":
     check_musl()
 else:
     check_release(sys.argv[1])

@@ -5,7 +5,9 @@
  */
 #include <stdio.h>
 
+#include "hawk/base/cleanup.h"
 #include "hawk/base/quantity.h"
+#include "hawk/base/text.h"
 #include "hawk/report/report.h"
 
 const char *hawk_report_kind_name(uint8_t kind)
@@ -144,29 +146,47 @@ static void put_memory(const struct hawk_heap *heap, const struct hawk_screen *s
 	put_row(screen, "other", memory->other_bytes, whole, "thread stacks, data segments, mmap");
 }
 
-/* Who found blocks without stacks, and how to have stacks. */
+static void append_sum(struct hawk_text *text, uint64_t bytes, const char *what)
+{
+	if (bytes)
+		hawk_text_printf(text, ", %s %s", hawk_quantity_bytes(bytes).text, what);
+}
+
+/* "glibc 2.27 to 2.42 with 8 arenas, 2.1 MiB free, 340 KiB cached by threads" */
+static void append_allocator(struct hawk_text *text, const struct hawk_allocator *allocator)
+{
+	const uint64_t *bytes = allocator->bytes;
+
+	hawk_text_printf(text, "%s%s%s", allocator->name, allocator->version ? " " : "",
+			 allocator->version ? allocator->version : "");
+	if (allocator->arenas)
+		hawk_text_printf(text, " with %s arena%s",
+				 hawk_quantity_count(allocator->arenas).text,
+				 allocator->arenas == 1 ? "" : "s");
+	append_sum(text, bytes[HAWK_PIECE_FREE] + bytes[HAWK_PIECE_FAST], "free");
+	append_sum(text, bytes[HAWK_PIECE_CACHED], "free in caches of threads");
+	append_sum(text, bytes[HAWK_PIECE_UNTOUCHED], "never used");
+	append_sum(text, bytes[HAWK_PIECE_DAMAGED], "damaged");
+}
+
+/* Says who has blocks without stacks, where its free memory is, and how to have stacks. */
 static void put_allocators(const struct hawk_heap *heap, const struct hawk_screen *screen)
 {
-	bool any = false;
+	CLEANUP(text) struct hawk_text text = {0};
 
 	for (unsigned i = 0; i < heap->found_count; i++) {
 		struct hawk_allocator allocator;
 
 		if (!hawk_heap_allocator(&heap->found[i], &allocator))
 			continue;
-		hawk_output_printf(screen->output, "%s%s %s",
-				   any ? ", " : "  Found by the structures of ", allocator.name,
-				   allocator.version ? allocator.version : "");
-		if (allocator.arenas)
-			hawk_output_printf(screen->output, " (%s arena%s)",
-					   hawk_quantity_count(allocator.arenas).text,
-					   allocator.arenas == 1 ? "" : "s");
-		any = true;
+		hawk_text_puts(&text, text.bytes ? "; " : "By structures of ");
+		append_allocator(&text, &allocator);
 	}
-	if (any)
-		hawk_output_puts(screen->output,
-				 ". Allocation stacks and ages\n  need the tracer: hawk-core run "
-				 "-- PROGRAM.\n");
+	if (!text.bytes)
+		return;
+	hawk_text_puts(&text, ". Allocation stacks and ages need the tracer: hawk-core run -- "
+			      "PROGRAM.");
+	hawk_screen_paragraph(screen, text.bytes, 2, 2);
 }
 
 void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen *screen)
