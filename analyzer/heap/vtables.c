@@ -3,8 +3,8 @@
  * @file
  * Virtual tables by their type_infos.
  *
- *     table:      | offset to top | type_info | functions ...       an object points to the
- * functions type_info:  | table of its own class | name | bases ...
+ *     table:      | offset to top | type_info | functions ...    an object points to functions
+ *     type_info:  | table of its own class | name | bases ...
  *
  * A type_info is an object as well, of one of three classes: __class_type_info (no base), and
  * __si_ and __vmi_class_type_info, which are derived from it. Let f(X) be the table that the
