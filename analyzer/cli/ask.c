@@ -22,6 +22,22 @@ static bool findings_left(const struct hawk_verb *verb, const struct hawk_settin
 	       (verb->findings == HAWK_FINDINGS_IN_JSON && !settings->json);
 }
 
+/* A block that was not found may lie in what is missing, or its header may be overwritten. */
+static int fail(struct hawk_session *session, struct hawk_error *err)
+{
+	int code = hawk_fail(err);
+	bool partial = hawk_findings_partial(&session->findings);
+	bool headers = session->heap && hawk_heap_unaccounted(session->heap);
+
+	if (code != HAWK_EXIT_CONDITION || (!partial && !headers))
+		return code;
+	hawk_session_print_partial(session);
+	if (headers)
+		hawk_complain("incomplete: headers of live blocks were overwritten; the block may "
+			      "be one of those");
+	return HAWK_EXIT_PARTIAL;
+}
+
 int hawk_verb_answer(const struct hawk_verb *verb, struct hawk_session *session)
 {
 	bool partial;
@@ -34,15 +50,8 @@ int hawk_verb_answer(const struct hawk_verb *verb, struct hawk_session *session)
 	hawk_bar_clear(&session->bar);
 	err = hawk_session_name_snapshot(session, err);
 	session->failed = err;
-	if (err) {
-		int code = hawk_fail(err);
-
-		/* The block may lie in what is missing. */
-		if (code != HAWK_EXIT_CONDITION || !hawk_findings_partial(&session->findings))
-			return code;
-		hawk_session_print_partial(session);
-		return HAWK_EXIT_PARTIAL;
-	}
+	if (err)
+		return fail(session, err);
 	if (findings_left(verb, session->settings))
 		hawk_session_print_partial(session);
 	if (hawk_enomem_swallowed())
