@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The stages put together.
+ * Runs the stages of finding dominators in order.
  */
 #include "dominators_state.h"
 
@@ -12,7 +12,7 @@
 enum {
 	LANES = 7,
 	LANES_KEPT = 6,
-	NUMBERS_MIN = 4096, /* of a range: fewer are not worth a thread */
+	NUMBERS_MIN = 4096, /* lower limit of a range: fewer are not worth a thread */
 };
 
 /** The columns' memory. */
@@ -66,9 +66,8 @@ static unsigned count_wanted(uint32_t count)
 	return query > count / NUMBERS_MIN ? count / NUMBERS_MIN : query;
 }
 
-/* Cuts the numbers into about as many ranges as threads. The trees of the search lie one behind
- * the other, each from a block under the virtual root on; all dominators of a block are in its
- * tree. */
+/* Cuts the numbers into about as many ranges as threads. The trees of the search follow each other,
+ * each beginning at a child of the virtual root. All dominators of a block are in its tree. */
 static struct hawk_dominators_ranges cut(const uint32_t *parents, uint32_t count)
 {
 	struct hawk_dominators_ranges ret = {.first = {1}};
@@ -78,7 +77,7 @@ static struct hawk_dominators_ranges cut(const uint32_t *parents, uint32_t count
 		uint32_t number = (uint32_t)((uint64_t)count * i / query);
 
 		if (number <= ret.first[ret.count])
-			continue; /* the tree before it is a large one */
+			continue; /* part of a large tree that began earlier */
 		while (number <= count && parents[number])
 			number++;
 		if (number <= count)

@@ -4,11 +4,11 @@
  * Lengauer and Tarjan's algorithm ("A fast algorithm for finding dominators in a flowgraph", TOPLAS
  * 1979), the simple form: links without balancing, path compression.
  *
- * Blocks are linked in descending order, so "linked" is "number above a limit" and needs no bit; a
- * block that is not linked yet has no `best`, so the head of its bucket is there; one that is in a
- * bucket has no dominator yet, so the link to the next is there.
+ * Blocks are linked in descending order, so "linked" is "number above a limit" and needs no bit. A
+ * block that is not linked yet has no `best`, so that column holds the head of its bucket. A block
+ * in a bucket has no dominator yet, so that column holds the link to the next one.
  *
- * No edge in the list leads from one range to another: they are linked side by side.
+ * No edge in the list leads from one range to another, so ranges are linked in parallel.
  */
 #include "dominators_state.h"
 
@@ -16,7 +16,7 @@
 #include "hawk/base/parallel.h"
 #include "hawk/base/progress.h"
 
-/* Room for the sources: behind the edges in their lane, or in an area. */
+/* Makes room for the sources: behind the edges in their lane, or in an area. */
 static struct hawk_error *place_sources(struct hawk_dominator_state *state)
 {
 	uint64_t edges_bytes = state->edge_count * sizeof(*state->edges);
@@ -34,7 +34,7 @@ static struct hawk_error *place_sources(struct hawk_dominator_state *state)
 	return err;
 }
 
-/* The first edge of the tree that begins with `number`, or of a later one. */
+/* Returns the first edge of the tree that begins with `number`, or of a later tree. */
 static uint64_t first_edge(const struct hawk_dominator_state *state, uint32_t number)
 {
 	return number ? hawk_array_first_above(state->edges, state->edge_count,
@@ -51,8 +51,7 @@ struct range {
 	uint64_t end_edge;
 };
 
-/* Sorts by counting: the sources of target t become those from sources[offsets[t]] on, up to those
- * of the next. */
+/* Sorts by counting: the sources of target t become [offsets[t], offsets[t + 1]) of `sources`. */
 static void sort_edges(struct hawk_dominator_state *state, const struct range *range)
 {
 	const uint64_t *edges = state->edges;
@@ -85,8 +84,8 @@ static void shorten(struct hawk_dominator_state *state, uint32_t number, uint32_
 
 /*
  * Makes best[number] the label with the lowest `semi` between `number` and the top of its tree of
- * linked blocks (those above `limit`); everything on the way is hung under the top. The way up is
- * remembered by turning its links round.
+ * linked blocks (those above `limit`); everything on the way is hung under the top. The links on
+ * the way up are reversed to find the way back.
  */
 static void compress(struct hawk_dominator_state *state, uint32_t number, uint32_t limit)
 {
@@ -115,8 +114,8 @@ static void compress(struct hawk_dominator_state *state, uint32_t number, uint32
 	shorten(state, number, above, top);
 }
 
-/* Those whose semidominator is `parent`: with `number` linked, which is on the way to them, their
- * dominators are known, or known to be those of another. */
+/* Empties the bucket of blocks whose semidominator is `parent`. `number`, which leads to them, is
+ * linked: each block's dominator is now known, or known to equal another block's. */
 static void empty_bucket(struct hawk_dominator_state *state, uint32_t parent, uint32_t number)
 {
 	uint32_t next;
@@ -133,7 +132,7 @@ static void empty_bucket(struct hawk_dominator_state *state, uint32_t parent, ui
 	state->best[parent] = 0;
 }
 
-/* The lowest `semi` on any way to `number` from its sources at [from, end). */
+/* Returns the lowest `semi` on any way to `number` from its sources at [from, end). */
 static uint32_t lowest_semi(struct hawk_dominator_state *state, uint32_t number, uint32_t from,
 			    uint32_t end)
 {
@@ -165,7 +164,8 @@ static void link_all(struct hawk_dominator_state *state, const struct range *ran
 		}
 		state->best[number] = number;
 		if (semi == parent || !semi) {
-			/* Would be the next out of its bucket; or nothing is lower. */
+			/* It would leave its bucket next, or no block on the way has a lower
+			 * `semi`. */
 			state->dominators[number] = semi;
 		} else {
 			state->dominators[number] = state->best[semi];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The depth-first search. The path down to the current block is the chain of parents; where to go
- * on in each of its blocks is in `positions`: there is no other stack, however deep it gets.
+ * The depth-first search. The chain of parents is the path down to the current block, and
+ * `positions` holds each block's next edge. So the search needs no stack at any depth.
  *
- * Of edges that are not in the tree, one that leads down it needs no list: it can only lower `semi`
- * of its target, at once. Nor does one that leads into an older tree: the paths to its source and
- * to its target share nothing but the virtual root.
+ * Two sorts of edges outside the tree are not listed. An edge down the tree can only lower `semi`
+ * of its target, which happens at once. An edge into an older tree does not count: the paths to its
+ * source and to its target share only the virtual root.
  */
 #include "dominators_state.h"
 #include "hawk/base/prefetch.h"
@@ -14,27 +14,27 @@
 
 enum {
 	PREFETCH_MAX = 8,
-	/* How far above the way back goes soon, and how much sooner their edges are wanted. */
+	/* Distances above the current block at which to prefetch targets of edges, and edges. */
 	UP_TARGETS = 4,
 	UP_EDGES = 8,
 	RECORDS_AT_ONCE = 1 << 20,
 };
 
-/* A position: all edges were looked at. */
+/* Position of a block whose edges were all followed. */
 static const uint32_t DONE = UINT32_MAX;
 
-/** In the place of a number: the block was not met yet, and its first edge leads to the block that
- * the other bits are (HAWK_BLOCKS_MAX is less). So a search down a list waits for memory once a
- * block: not for its edges, too. */
+/** Marks a block that was not met yet, in place of its number. The other bits are the target of its
+ * first edge (HAWK_BLOCKS_MAX is less). So a search down a list waits for memory once a block, not
+ * for its edges too. */
 static const uint32_t NOT_MET = UINT32_C(1) << 31;
 
-/** The number of a block, 0 = not met yet, of what is in its place. */
+/** Returns the number that `word` holds, 0 = not met yet. */
 static inline uint32_t met(uint32_t word)
 {
 	return word & NOT_MET ? 0 : word;
 }
 
-/* Gives `block` the next number, and notes the edge from `parent` to it. */
+/* Gives `block` the next number and notes the edge from `parent`. */
 static inline uint32_t number_block(struct hawk_dominator_state *state, uint32_t block,
 				    uint32_t parent)
 {
@@ -49,7 +49,7 @@ static inline uint32_t number_block(struct hawk_dominator_state *state, uint32_t
 	return number;
 }
 
-/* Room for `count` edges in the list. */
+/* Makes room for `count` edges in the list. */
 static struct hawk_error *reserve_edges(struct hawk_dominator_state *state, uint64_t count)
 {
 	uint64_t bytes = count * sizeof(*state->edges);
@@ -94,7 +94,8 @@ static inline struct hawk_error *add_edge(struct hawk_dominator_state *state, ui
 	return NULL;
 }
 
-/* `tree`: the first number of the source's; targets above it are in there, too. */
+/* Takes an edge outside the tree or down it. `tree` is the first number of the source's tree; all
+ * numbers from it on are in that tree. */
 static inline struct hawk_error *take_edge(struct hawk_dominator_state *state, uint32_t tree,
 					   uint32_t source, uint32_t target)
 {
@@ -111,11 +112,11 @@ static inline struct hawk_error *take_edge(struct hawk_dominator_state *state, u
 	return NULL;
 }
 
-/** Where the search is. */
+/** The search's position in the current block. */
 struct place {
 	uint32_t source; /* the current block's number */
-	uint32_t first;  /* as first_target(), as long as that is next; else 0 */
-	uint32_t at;     /* its next edge behind that */
+	uint32_t first;  /* from first_target() while that edge is next, else 0 */
+	uint32_t at;     /* the next edge after `first` */
 	uint32_t end;
 };
 
@@ -126,8 +127,8 @@ static inline void prefetch_target(const struct hawk_dominator_state *state, uin
 	hawk_prefetch(&state->records[target]);
 }
 
-/* The edges of a block; the first is looked at next, but others may have to wait for memory.
- * `first`: what was in the place of its number. */
+/* Enters a block. Its first edge needs no memory access; others may have to wait for memory.
+ * `first` is the word that held the block's number. */
 static inline void go_down(const struct hawk_dominator_state *state, struct place *place,
 			   uint32_t block, uint32_t number, uint32_t first)
 {
@@ -148,8 +149,8 @@ static inline void go_down(const struct hawk_dominator_state *state, struct plac
 		prefetch_target(state, edges[place->at + i]);
 }
 
-/* On the way back from deep below, the blocks above the next ones are mostly those with the numbers
- * before: what they have left is asked for. Of blocks without edges the position says nothing. */
+/* Prefetches what blocks above have left to follow. On the way back from deep below, they mostly
+ * have the preceding numbers. The position of a block without edges is meaningless. */
 static inline void prefetch_above(const struct hawk_dominator_state *state, uint32_t source)
 {
 	const uint32_t *edges = state->graph->edges;
@@ -163,7 +164,7 @@ static inline void prefetch_above(const struct hawk_dominator_state *state, uint
 		prefetch_target(state, edges[at++]);
 }
 
-/* To the next block above that is not done. False: there is none. */
+/* Goes to the next block above that is not done. Returns false if none is left. */
 static inline bool go_up(const struct hawk_dominator_state *state, struct place *place)
 {
 	uint32_t source = place->source;
@@ -212,7 +213,7 @@ static struct hawk_error *search_from(struct hawk_dominator_state *state, uint32
 			continue;
 		}
 		number = number_block(state, block, place.source);
-		/* Leaves, half of all blocks, are done with their number. */
+		/* Leaves, half of all blocks, need nothing but their number. */
 		if (!(word & NOT_MET) && records[block].offset == records[block + 1].offset)
 			continue;
 		state->positions[place.source] = place.at < place.end ? place.at : DONE;
@@ -221,7 +222,7 @@ static struct hawk_error *search_from(struct hawk_dominator_state *state, uint32
 	return NULL;
 }
 
-/* For the place of a block's number; 0 if its first edge does not count, or there is none. */
+/* Returns the word to put in place of a block's number, 0 if it has no first edge that counts. */
 static uint32_t first_target(const struct hawk_dominator_state *state, size_t block)
 {
 	const struct hawk_graph *graph = state->graph;

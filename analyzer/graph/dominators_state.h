@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The stages of finding dominators, and which columns of their one piece of memory each array lives
- * in: used again and again, because touching new memory costs more than any of the algorithms. A
- * column is one 32-bit number per block and a few more; the last one is given back. Internal to
+ * The stages of finding dominators, and the columns of their one piece of memory that each array
+ * uses. Columns are reused because touching new memory costs more than any of the algorithms. A
+ * column has one 32-bit number per block and a few more; the last one is given back. Internal to
  * graph/.
  *
  *     column   search                link (Lengauer-Tarjan)    result
@@ -20,7 +20,7 @@
 
 #include "hawk/graph/dominators.h"
 
-/** What the search wants of a block, for one cache miss. */
+/** All that the search needs to know of a block, in one cache line. */
 struct hawk_search_record {
 	uint32_t offset; /**< as in the graph */
 	uint32_t number; /**< until it is met, NOT_MET and its first target */
@@ -41,9 +41,9 @@ struct hawk_dominator_state {
 	uint32_t *source_offsets;             /**< by number: sources of the edges below */
 	struct hawk_dominators_ranges ranges; /**< made behind the search */
 
-	/** Edges that are not in the tree, do not lead down it, nor out of it (only into older
-	 * trees, whose blocks then have no dominator but the virtual root), as source << 32 |
-	 * target, tree by tree: in a column, where there is room for most heaps, else in an area.
+	/** Edges within a tree, without its own edges and those down it, as source << 32 | target,
+	 * tree by tree. An edge to another tree leads to an older one, whose block then has no
+	 * dominator but the virtual root. Most heaps' edges fit in a column, others go to an area.
 	 */
 	uint64_t *edges;
 	uint64_t edge_count;
@@ -56,7 +56,8 @@ struct hawk_dominator_state {
 };
 
 /** dominators_search.c: numbers every block; fills blocks, parents, semi (with edges that lead down
- * the tree), edges. First what roots lead to; then, from the leaders of leaks, the rest. */
+ * the tree), edges. Blocks that roots lead to come first, then the rest from the leaders of leaks.
+ */
 struct hawk_error *hawk_dominators_search_roots(struct hawk_dominator_state *state);
 struct hawk_error *hawk_dominators_search_leaders(struct hawk_dominator_state *state);
 

@@ -13,7 +13,7 @@
 #include "hawk/base/parallel.h"
 #include "hawk/base/progress.h"
 
-/** What to do in each range. */
+/** Arguments of the pass over each range. */
 struct passes {
 	const struct hawk_block_index *index;
 	struct hawk_dominators *dominators;
@@ -31,7 +31,7 @@ static void add_up_range(void *context, unsigned range)
 	uint64_t *retained = dominators->retained;
 	uint32_t *sizes = dominators->sizes;
 	uint64_t top_bytes = 0;
-	uint64_t bytes = 0; /* of what is below, if that is the number before */
+	uint64_t bytes = 0; /* of the subtree, if the number before is a child */
 	uint32_t size = 0;
 
 	memset(retained + first, 0, (end - first) * sizeof(*retained));
@@ -48,8 +48,8 @@ static void add_up_range(void *context, unsigned range)
 		if (!above) {
 			top_bytes += bytes;
 		} else if (above == number - 1) {
-			/* In a chain what was added is wanted at once: memory would be waited
-			 * for. */
+			/* A chain needs each sum at once: keep it in a register rather than wait
+			 * for memory. */
 			continue;
 		} else {
 			retained[above] += bytes;
@@ -103,7 +103,7 @@ static void hawk_cleanup_order(struct order *order)
 	hawk_area_destroy(&order->next);
 }
 
-/* What is under the virtual root in front of the range is all that is in front of it. */
+/* Subtrees under the virtual root fill all positions before the range. */
 static void order_range(void *context, unsigned range)
 {
 	const struct order *order = context;
@@ -123,7 +123,7 @@ static void order_range(void *context, unsigned range)
 			position = top;
 			top += size;
 		} else {
-			/* The one before is the last that was put somewhere: no need to wait for
+			/* The number before was placed last: keep its position rather than wait for
 			 * memory. */
 			if (above != number - 1)
 				position = next[above];
@@ -187,7 +187,7 @@ static void sum_range(void *context, unsigned range)
 		uint32_t site = site_of(summing, dominators->blocks[number]);
 
 		hawk_progress_tick(position);
-		/* Behind the end of the last topmost block of this site? */
+		/* A block in the subtree of this site's last topmost block does not count. */
 		if (site >= site_count || position < ends[site])
 			continue;
 		sums[site] += dominators->retained[number];

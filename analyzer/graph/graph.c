@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The stages of making a graph, and looking edges up by number.
+ * Makes a graph stage by stage, and looks edges up by number.
  */
 #include "hawk/graph/graph.h"
 
@@ -39,8 +39,8 @@ struct hawk_error *hawk_graph_make(const struct hawk_heap *heap,
 		hawk_graph_deinit(&graph);
 		return err;
 	}
-	hawk_findings_sort(findings, before); /* threads ask in no order */
-	/* What is made from the graph makes memory's peak. What was freed is not needed. */
+	hawk_findings_sort(findings, before); /* threads run in any order */
+	/* The next stages reach the peak of memory: give freed memory back first. */
 	(void)malloc_trim(0);
 	*ret = graph;
 	return NULL;
@@ -75,7 +75,7 @@ uint32_t hawk_graph_next_interior(const struct hawk_graph *graph, uint32_t edge)
 	return count;
 }
 
-/* About where it must be if all blocks have as many pointers, and not below `block`. */
+/* Returns an estimate, not below `block`, as if all blocks had equally many pointers. */
 static uint32_t guess_source(const struct hawk_graph *graph, uint32_t edge, uint32_t block)
 {
 	uint64_t distance = (uint64_t)(edge - graph->offsets[block]) * graph->count;

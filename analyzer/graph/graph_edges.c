@@ -2,10 +2,10 @@
 /**
  * @file
  * Reads the edges in one pass, without counting first. Each thread appends the pointers of its part
- * of the blocks to an area of its own; then the parts are put behind each other.
+ * of the blocks to its own area; then the parts are joined.
  *
  * Words are picked from a run of blocks and looked up together, so that their cache misses overlap.
- * There are no branches that depend on words: those cannot be predicted.
+ * No branch depends on a word, since it could not be predicted.
  */
 #include "hawk/graph/graph.h"
 
@@ -27,20 +27,20 @@ enum {
 
 /** Words that may be pointers, of blocks one behind the other. */
 struct batch {
-	uint32_t first_block; /**< of those that begin here */
+	uint32_t first_block; /**< of the blocks that begin in this batch */
 	uint32_t block_count;
 	uint32_t count;
-	uint32_t starts[BATCH_BLOCKS];    /**< by block: words in front of it */
-	uint32_t found[BATCH_WORDS + 1];  /**< by word: edges in front of it */
+	uint32_t starts[BATCH_BLOCKS];    /**< words before the block */
+	uint32_t found[BATCH_WORDS + 1];  /**< edges before the word */
 	uint64_t values[BATCH_WORDS + 1]; /**< each is written before it is known to count */
 };
 
-/** The blocks [first, end), which one thread reads. */
+/** A part of the blocks, [first, end), read by one thread. */
 struct part {
 	uint32_t first, end;
 	struct hawk_area edges;
 	uint64_t count;
-	uint64_t place; /**< of its edges among all */
+	uint64_t place; /**< of its first edge among all edges */
 	struct hawk_words words;
 	struct batch batch;
 	struct hawk_error *err;
@@ -48,7 +48,7 @@ struct part {
 
 struct job {
 	const struct hawk_block_index *index;
-	uint32_t *offsets; /**< in the edges of a part, until the parts are joined */
+	uint32_t *offsets; /**< within a part's edges until the parts are joined */
 	uint32_t *edges;   /**< of all parts, while they are joined */
 	struct part *parts;
 	unsigned part_count;
@@ -95,7 +95,7 @@ static void flush(const struct job *job, struct part *part)
 	batch->count = 0;
 }
 
-/* Makes room for a piece, and for a block to begin. */
+/* Makes room for a piece and for one more block. */
 static void make_room(const struct job *job, struct part *part)
 {
 	if (part->batch.block_count == BATCH_BLOCKS ||
@@ -171,8 +171,8 @@ static void read_part(void *context, unsigned number)
 		part->err = &hawk_enomem;
 }
 
-/* Returns what it takes to read the blocks in front of `block`, in bytes. Large blocks count for
- * less: no other block begins in their chunks. */
+/* Returns the cost of reading the blocks before `block`, in bytes. Large blocks count for less: no
+ * other block begins in their chunks. */
 static uint64_t cost_before(const struct hawk_block_index *index, uint32_t block)
 {
 	return ((uint64_t)(index->granules[block] - index->granules[0])

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Which interior pointers heuristics explain: blocks with such pointers are read again, because the
- * graph does not keep where inside a block a pointer points.
+ * Finds the interior pointers that heuristics explain. Reads blocks with such pointers again,
+ * because the graph does not keep where inside a block a pointer points.
  *
- * Every thread looks through a piece of the blocks; what they find is put behind each other.
+ * Each thread searches a piece of the blocks; their results are then joined in order.
  */
 #include "hawk/graph/heuristics.h"
 
@@ -55,7 +55,7 @@ static void add_explained(struct finder *finder, uint32_t number, uint32_t sourc
 		hawk_number_set_add(root ? &explained->end_roots : &explained->end_edges, number);
 }
 
-/* By what lies in the block, and at which end of it. */
+/* Judges by the block's contents, or by the pointer being one past its end. */
 static struct hawk_error *judge_contents(struct finder *finder, uint32_t number, uint32_t source,
 					 uint32_t block, uint64_t value)
 {
@@ -73,7 +73,7 @@ static struct hawk_error *judge_contents(struct finder *finder, uint32_t number,
 	return NULL;
 }
 
-/* What that has not explained, by other pointers to blocks of the site. */
+/* Judges the pointers that contents do not explain, by other pointers to the site's blocks. */
 static struct hawk_error *judge_prefix(struct finder *finder, uint32_t number, uint32_t source,
 				       uint32_t block, uint64_t value)
 {
@@ -130,9 +130,8 @@ static struct hawk_error *find_in_roots(struct finder *finder)
 	return NULL;
 }
 
-/* The words of `source` in order; `*edge` is its next edge. Words that are no edges are passed
- * over.
- */
+/* Judges the edges among the words of `source`, in order; `*edge` is its next edge. Skips words
+ * that are no edges. */
 static struct hawk_error *find_in_words(struct finder *finder, const struct hawk_word_range *range,
 					uint32_t source, uint32_t *edge, uint32_t end)
 {
@@ -175,7 +174,7 @@ static struct hawk_error *find_in_block(struct finder *finder, struct hawk_words
 	return !err && words->failed ? &hawk_enomem : err;
 }
 
-/* Whether a block must be read again: it has a pointer to one of a site with a prefix. */
+/* Returns true if a block must be read again: it points to a block of a site with a prefix. */
 static bool leads_to_prefix(const struct finder *finder, uint32_t block)
 {
 	const struct hawk_graph *graph = finder->graph;
@@ -187,7 +186,7 @@ static bool leads_to_prefix(const struct finder *finder, uint32_t block)
 	return false;
 }
 
-/* Of the blocks [first, end). */
+/* Judges the edges of the blocks [first, end). */
 static struct hawk_error *find_in_blocks(struct finder *finder, uint32_t first, uint32_t end)
 {
 	const struct hawk_graph *graph = finder->graph;
@@ -211,7 +210,7 @@ static struct hawk_error *find_in_blocks(struct finder *finder, uint32_t first, 
 	return err;
 }
 
-/** Pieces of all blocks, and who looks through them. */
+/** The pieces of all blocks, each with its finder. */
 struct finding {
 	unsigned pieces;
 	uint32_t firsts[PIECES_MAX + 1]; /**< piece p is blocks [firsts[p], firsts[p + 1]) */
@@ -219,7 +218,7 @@ struct finding {
 	struct hawk_error *errors[PIECES_MAX];
 };
 
-/* Into pieces of as many edges. */
+/* Cuts the blocks into pieces with equally many edges. */
 static void cut(struct finding *finding, const struct hawk_graph *graph, unsigned threads)
 {
 	if (threads > PIECES_MAX)
@@ -258,7 +257,7 @@ static struct hawk_error *begin(struct finder *finder)
 	return err;
 }
 
-/* The first error, if there is any; the others are destroyed. */
+/* Returns the first error or NULL; destroys the others. */
 static struct hawk_error *first_error(struct finding *finding)
 {
 	struct hawk_error *err = finding->errors[0];
@@ -272,7 +271,7 @@ static struct hawk_error *first_error(struct finding *finding)
 	return err;
 }
 
-/* All that was found, into the first one's. */
+/* Moves all results into the first finder's. */
 static void join(struct finding *finding)
 {
 	struct hawk_explained *explained = &finding->finders[0].explained;
@@ -287,7 +286,7 @@ static void join(struct finding *finding)
 	}
 }
 
-/* Goes through all interior pointers. */
+/* Judges all interior pointers. */
 static struct hawk_error *run(struct finding *finding, judge_function *judge)
 {
 	struct hawk_progress progress;

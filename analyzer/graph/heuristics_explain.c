@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The rules are those of Valgrind's memcheck (mc_leakcheck.c), so that both agree on a program; and
- * behind them our own: length_prefix.c, and words that lead back.
+ * The rules are those of Valgrind's memcheck (mc_leakcheck.c), so that both agree on a program. Our
+ * own rules come after them: length_prefix.c, and words that lead back.
  */
 #include "hawk/graph/heuristics_explain.h"
 
@@ -12,11 +12,11 @@
 
 enum {
 	WORD = HAWK_WORD_BYTES,
-	VTABLE_WORDS_MAX = 20, /* looked at for two functions */
+	VTABLE_WORDS_MAX = 20, /* searched for two functions */
 	LOWEST_ADDRESS = 4096, /* nothing is mapped below */
 	LIST_FLAGS = 3, /* low bits of a list's pointers: Python's collector keeps flags there */
 	LIST_NODE_BYTES = 2 * WORD,
-	TYPES_MAX = 5, /* of an object, of its type, of that one's: a metaclass, `type` itself */
+	TYPES_MAX = 5, /* from an object to `type`: its type, a metaclass ... */
 };
 
 static void show_filter(const struct hawk_explainer *explainer, uint64_t at, void *bytes,
@@ -26,7 +26,7 @@ static void show_filter(const struct hawk_explainer *explainer, uint64_t at, voi
 		explainer->filter->see(explainer->filter->context, at, bytes, size);
 }
 
-/* False: they are not there. */
+/* Returns false if the target does not hold the bytes. */
 static bool read_bytes(struct hawk_explainer *explainer, uint64_t at, void *ret, size_t bytes)
 {
 	if (hawk_near_read(&explainer->near, at, ret, bytes) != bytes)
@@ -60,8 +60,8 @@ static const struct hawk_mapping *file_mapping(const struct hawk_explainer *expl
 											: NULL;
 }
 
-/* A table begins with at least two functions; words of zero may lie between. Not in the target:
- * false, and `*absent`. */
+/* Returns true if the word points to a table that begins with two functions at least; zeros may lie
+ * between. Sets `*absent` and returns false if the target does not hold it. */
 static bool looks_like_vtable(struct hawk_explainer *explainer, uint64_t word, bool *absent)
 {
 	unsigned functions = 0;
@@ -135,7 +135,8 @@ static struct hawk_error *is_base_class(struct hawk_explainer *explainer, uint64
 	return err;
 }
 
-/* `offset` bytes of a header, and behind the contents what its layout wants. */
+/* Returns true if a known header lies at `start` and the bytes behind the contents fit its layout.
+ */
 static bool has_length_prefix(struct hawk_explainer *explainer, uint64_t start, uint64_t size,
 			      uint64_t offset)
 {
@@ -148,8 +149,8 @@ static bool has_length_prefix(struct hawk_explainer *explainer, uint64_t start, 
 	       read_bytes(explainer, start + prefix.end, &behind, prefix.zeros) && !behind;
 }
 
-/* Both neighbours lead back. Whether it is {next, previous} or the other way round makes no
- * difference. The head of an empty list leads to itself, and is no node. */
+/* Returns true if both neighbours lead back, with `next` and `previous` in either order. The head
+ * of an empty list leads to itself, and is no node. */
 static bool is_list_node(struct hawk_explainer *explainer, uint64_t node)
 {
 	const uint64_t mask = ~(uint64_t)LIST_FLAGS;
@@ -167,9 +168,9 @@ static bool is_list_node(struct hawk_explainer *explainer, uint64_t node)
 	       (back & mask) == node;
 }
 
-/* Behind the links of Python's collector lies an object that it does not track (an atomic tuple, a
- * dictionary of texts): the links are empty but for flags, then come {references, type}, and types
- * of types lead to `type`, which is its own. */
+/* Returns true for a Python object that the collector does not track (an atomic tuple, a dictionary
+ * of texts). Its collector links hold only flags, {references, type} follow, and the types of types
+ * lead to `type`, which is its own type. */
 static bool is_untracked(struct hawk_explainer *explainer, uint64_t object)
 {
 	uint64_t links[2], at = object, type;
@@ -200,7 +201,8 @@ static bool has_list_node(struct hawk_explainer *explainer, uint64_t start, uint
 		(size - offset >= LIST_NODE_BYTES && is_untracked(explainer, pointer)));
 }
 
-/* To the start, or to what is behind a length (SQLite's allocator). */
+/* Returns true if the word leads to the block's start, or behind a length there (SQLite's
+ * allocator). */
 static bool leads_back(struct hawk_explainer *explainer, uint64_t start, uint64_t size,
 		       uint64_t pointer)
 {
@@ -215,7 +217,7 @@ static bool leads_back(struct hawk_explainer *explainer, uint64_t start, uint64_
 		first == size - WORD);
 }
 
-/* The heuristics that are not Valgrind's. */
+/* Tries the heuristics that Valgrind does not have. */
 static unsigned explain_more(struct hawk_explainer *explainer, uint64_t start, uint64_t size,
 			     uint64_t pointer)
 {

@@ -2,7 +2,7 @@
 /**
  * @file
  * Counts blocks by site and offset, and keeps the offset at which nine of ten of a site's blocks
- * are pointed to. Sites of few blocks have none: two pointers that agree are an accident.
+ * are pointed to. Sites of few blocks have no prefix: two pointers may agree by accident.
  */
 #include "heuristics_prefix.h"
 
@@ -21,7 +21,7 @@ enum {
 
 static const uint8_t NO_OFFSET = UINT8_MAX;
 
-/** Of one site: blocks that are pointed to, by offset. */
+/** Counts a site's blocks by the offset at which they are pointed to. */
 struct counts {
 	uint32_t blocks[OFFSETS];
 };
@@ -40,7 +40,7 @@ void hawk_prefixes_deinit(struct hawk_prefixes *prefixes)
 	*prefixes = (struct hawk_prefixes){0};
 }
 
-/* 0 = too far, or not aligned. */
+/* Returns 0 if `inside` is too large or not aligned. */
 static uint16_t bit_of(uint64_t inside)
 {
 	if (!inside || inside % STEP_BYTES || inside > OFFSETS * STEP_BYTES)
@@ -53,7 +53,8 @@ void hawk_prefixes_note(struct hawk_prefixes *prefixes, uint32_t block, uint64_t
 	uint16_t *offsets = (uint16_t *)prefixes->offsets.bytes + block;
 	uint16_t bit = bit_of(inside);
 
-	/* Seldom the first pointer: then the line stays shared between threads. */
+	/* Mostly the bit is set already: without a write the cache line stays shared between
+	 * threads. */
 	if (bit & ~__atomic_load_n(offsets, __ATOMIC_RELAXED))
 		__atomic_fetch_or(offsets, bit, __ATOMIC_RELAXED);
 }
@@ -63,7 +64,7 @@ bool hawk_prefixes_has(const struct hawk_prefixes *prefixes, uint32_t block, uin
 	return ((const uint16_t *)prefixes->offsets.bytes)[block] & bit_of(inside);
 }
 
-/* The next block from `block` on with a bit set; the number of blocks = there is none. */
+/* Returns the next block from `block` on with a bit set, or the number of blocks. */
 static uint32_t next_noted(const struct hawk_prefixes *prefixes, uint32_t block)
 {
 	const uint16_t *offsets = prefixes->offsets.bytes;
@@ -89,7 +90,8 @@ static void count_blocks(const struct hawk_prefixes *prefixes, struct counts *co
 	}
 }
 
-/* The offset (its bit) at which most of `blocks` blocks are pointed to; among equals the lowest. */
+/* Returns the bit of the offset at which most of `blocks` blocks are pointed to, the lowest among
+ * equals. */
 static uint8_t choose_offset(uint64_t blocks, const struct counts *counts)
 {
 	unsigned best = 0;
@@ -118,7 +120,7 @@ static int compare(const void *left, const void *right)
 	return a->site < b->site ? -1 : a->site > b->site;
 }
 
-/* Of all sites that have a stack. Returns how many these are. */
+/* Fills in the callers of all sites that have a stack, and returns their number. */
 static size_t find_callers(const struct hawk_heap *heap, struct caller *callers)
 {
 	struct hawk_trace trace;
@@ -139,7 +141,7 @@ static size_t find_callers(const struct hawk_heap *heap, struct caller *callers)
 	return count;
 }
 
-/* The sites [0, count) of one caller: each gets its own offset, or else that of all together. */
+/* Chooses offsets for one caller's sites [0, count): each its own, else the one of all together. */
 static void choose_offsets(const struct hawk_heap *heap, const struct caller *callers, size_t count,
 			   const struct counts *counts, uint8_t *chosen)
 {
@@ -179,7 +181,7 @@ static struct hawk_error *choose_all(const struct hawk_heap *heap, const struct 
 	return NULL;
 }
 
-/* Leaves of each block's offsets the chosen one. */
+/* Reduces each block's offsets to the chosen one. */
 static void keep_chosen(struct hawk_prefixes *prefixes, const uint8_t *chosen)
 {
 	const struct hawk_heap *heap = prefixes->heap;
@@ -207,7 +209,7 @@ struct hawk_error *hawk_prefixes_choose(struct hawk_prefixes *prefixes)
 	CLEANUP(free_ptr) uint8_t *chosen = NULL;
 	struct hawk_error *err;
 
-	/* Sites of other heaps are classes: blocks of one size are of many types. */
+	/* Without stacks a site is a class, and blocks of one size are of many types. */
 	if (!(heap->knows & HAWK_HEAP_STACKS) || next_noted(prefixes, 0) == heap->index.count)
 		return NULL;
 	err = hawk_area_create_sparse(&area, sizeof(struct counts) * (uint64_t)heap->site_count);

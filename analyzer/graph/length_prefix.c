@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The layouts, by the number of bytes in front of the pointer.
+ * The layouts, by the number of bytes before the pointer.
  */
 #include "length_prefix.h"
 
 #include <string.h>
 
-/* Of the strings of redis, hiredis and valkey: sds.h (2.0), a packed header of length, capacity
- * and one byte of type; the shortest ones have only that byte, with the length in it. */
+/* Strings of redis, hiredis and valkey: sds.h (2.0). A packed header of length, capacity and one
+ * byte of type; the shortest strings have only that byte, with the length in it. */
 enum {
 	SDS_5_BYTES = 1,
 	SDS_8_BYTES = 3,
@@ -27,8 +27,8 @@ enum {
 	TALLOC_BYTES = 96, /**< talloc.c (2.4): struct talloc_chunk, rounded up */
 };
 
-/* Objects/dictobject.c of Python 3.11 and 3.12, new_values(): the attributes of an object. In front
- * of them the order in which they were set, backwards, their number, and the bytes of all that. */
+/* An object's attributes: Objects/dictobject.c of Python 3.11 and 3.12, new_values(). Before them
+ * lie the order in which they were set, backwards, their number, and the size of all that. */
 enum { PYTHON_STEP = 8, PYTHON_MAX_BYTES = 32, PYTHON_USED_AT = 2, PYTHON_ORDER_AT = 3 };
 
 enum {
@@ -44,7 +44,7 @@ enum {
 	TALLOC_SIZE_AT = 64,
 };
 
-/* `bytes` (1, 2, 4, 8) at `at`, little-endian as all the analyzer reads. */
+/* Returns the little-endian number of `bytes` bytes (1, 2, 4, 8) at `at`. */
 static uint64_t number(const uint8_t *at, unsigned bytes)
 {
 	uint64_t value = 0;
@@ -53,9 +53,8 @@ static uint64_t number(const uint8_t *at, unsigned bytes)
 	return value;
 }
 
-/* An allocator may give more than was asked for, and redis takes it (malloc_usable_size):
- * allocators round up by a quarter at most, small blocks to the next 16 bytes; the tracer's header
- * counts. */
+/* An allocator may give more than requested, and redis uses it (malloc_usable_size). Allocators
+ * round up by a quarter at most, small blocks to the next 16 bytes; the tracer's header counts. */
 static bool fits_usable(uint64_t bytes, uint64_t block_bytes)
 {
 	const uint64_t header_bytes = 16, rounding = 16;
@@ -82,8 +81,8 @@ static bool is_sds(const uint8_t *header, unsigned type, unsigned width, uint64_
 	return true;
 }
 
-/* One byte: the type, which is 0, and above it the length. No empty ones: redis gives these a
- * larger type, and two bytes of 0 are no header. */
+/* One byte holds the type, which is 0, and above it the length. Empty strings do not count: redis
+ * gives them a larger type, and two bytes of 0 are no header. */
 static bool is_sds_5(const uint8_t *header, uint64_t block_bytes, struct hawk_length_prefix *ret)
 {
 	unsigned length = header[0] >> SDS_TYPE_BITS;
@@ -122,7 +121,7 @@ static bool is_terminated(const uint8_t *header, unsigned width, uint64_t block_
 	return true;
 }
 
-/* What lies behind the header is as long as the number at `at` says. */
+/* Returns true if the number at `at` is the length of what follows the header. */
 static bool is_rest(const uint8_t *header, unsigned at, uint64_t flags, uint64_t header_bytes,
 		    uint64_t block_bytes, struct hawk_length_prefix *ret)
 {
@@ -132,7 +131,7 @@ static bool is_rest(const uint8_t *header, unsigned at, uint64_t flags, uint64_t
 	return true;
 }
 
-/* Of a g_rc_box or g_ref_string, or of my_malloc(). */
+/* Returns true for the header of a g_rc_box or g_ref_string, or of my_malloc(). */
 static bool is_box(const uint8_t *header, uint64_t block_bytes, struct hawk_length_prefix *ret)
 {
 	uint64_t size = number(header + GLIB_SIZE_AT, 8);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Frames of offsets. A frame is known by its number; of those that nobody looks at the one that was
- * left first makes room.
+ * Frames of offsets. Frames are cached by number; the unused frame that was left first is evicted.
  */
 #include "pointer_offsets.h"
 
@@ -20,13 +19,13 @@ struct hawk_pointer_offsets_frame {
 	uint32_t first; /**< edge */
 	uint32_t count;
 	unsigned users;
-	uint64_t left; /**< when the last one left */
+	uint64_t left; /**< time when the last reader left */
 	uint64_t *offsets;
 	uint64_t *insides;
 };
 
 struct hawk_pointer_offsets {
-	struct hawk_graph graph; /**< another one's edges */
+	struct hawk_graph graph; /**< borrowed from the caller's graph */
 	const struct hawk_snapshot *snapshot;
 	pthread_mutex_t lock;
 	uint64_t time;
@@ -114,7 +113,7 @@ static struct hawk_error *decode(const struct hawk_pointer_offsets *offsets, siz
 		return err;
 	if (!frame)
 		return &hawk_enomem;
-	/* The frames are whole: their numbers are those of edges. An edge takes a byte. */
+	/* Frames are complete: they have one item per edge. An edge takes a byte at least. */
 	if (contents.items > contents.cursor.size)
 		return hawk_snapshot_nonsense(HAWK_SNAPSHOT_PLACES);
 	frame->number = number;
@@ -132,7 +131,7 @@ static struct hawk_error *decode(const struct hawk_pointer_offsets *offsets, siz
 	return NULL;
 }
 
-/* Puts a frame among those that are kept; false = all of them are in use. With the lock. */
+/* Caches a frame; returns false if all cached frames are in use. Called with the lock. */
 static bool keep(struct hawk_pointer_offsets *offsets, struct hawk_pointer_offsets_frame *frame)
 {
 	struct hawk_pointer_offsets_frame **slot = NULL;
@@ -154,7 +153,7 @@ static bool keep(struct hawk_pointer_offsets *offsets, struct hawk_pointer_offse
 	return true;
 }
 
-/* With the lock. */
+/* Called with the lock. */
 static struct hawk_error *enter(struct hawk_pointer_offsets *offsets, size_t number,
 				struct hawk_pointer_offsets_cursor *cursor)
 {
@@ -169,7 +168,7 @@ static struct hawk_error *enter(struct hawk_pointer_offsets *offsets, size_t num
 	else
 		number = SIZE_MAX;
 	if (!err && number != SIZE_MAX)
-		(void)keep(offsets, frame); // else it is the reader's own
+		(void)keep(offsets, frame); // uncached frames belong to the reader
 	if (err)
 		return err;
 	frame->users++;

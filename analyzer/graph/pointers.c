@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Places found again from the graph: the next edge of a block belongs to the first word from the
- * last one on that leads into the edge's target, because every word that leads into any block is an
- * edge. So blocks without pointers are not read, nor is what lies behind a block's last pointer.
+ * Finds the places of pointers again from the graph. Every word that leads into a block is an edge,
+ * so a block's next edge is the next word that leads into the edge's target. So neither blocks
+ * without pointers nor bytes behind a block's last pointer are read.
  */
 #include "hawk/graph/pointers.h"
 
@@ -41,13 +41,13 @@ static bool leads_to(const struct hawk_block_index *index, uint64_t value, uint3
 {
 	if (!(edge & HAWK_EDGE_INTERIOR))
 		return value == start;
-	if (index->nest_count) /* blocks in it, and their headers, are not the block's */
+	if (index->nest_count) /* nested blocks and their headers do not belong to the block */
 		return hawk_block_index_edge(index, value) == edge;
 	return value - start < hawk_block_size(index, edge >> 1) + index->apart;
 }
 
-/* The next word of the range from `*at` on that `edge` can be, and how far behind the block's start
- * it leads; false = not here. */
+/* Finds the next word of the range from `*at` on that `edge` can be, and its offset in the target.
+ * Returns false if the range has none. */
 static bool find_word(const struct hawk_block_index *index, const struct hawk_word_range *range,
 		      uint32_t edge, size_t *at, uint64_t *inside)
 {
@@ -73,7 +73,7 @@ static struct hawk_error *add(struct reader *reader, const struct hawk_pointer *
 	return err;
 }
 
-/* The pointers of one range of a block; `*edge` goes on. */
+/* Reads the pointers of one range of a block and advances `*edge`. */
 static struct hawk_error *read_range(struct reader *reader, uint32_t block, uint64_t offset,
 				     const struct hawk_word_range *range, uint32_t *edge,
 				     uint32_t edges_end)
@@ -97,7 +97,7 @@ static struct hawk_error *read_range(struct reader *reader, uint32_t block, uint
 	return NULL;
 }
 
-/* Whether any of these edges leads to a block that is wanted. */
+/* Returns true if any of these edges leads to a wanted block. */
 static bool is_wanted(const struct reader *reader, uint32_t edge, uint32_t edges_end)
 {
 	const uint32_t *edges = reader->graph->edges;
@@ -114,7 +114,7 @@ static bool is_wanted(const struct reader *reader, uint32_t edge, uint32_t edges
 	return !wanted;
 }
 
-/* The same from a snapshot. */
+/* Reads a block's places from a snapshot. */
 static struct hawk_error *read_places(struct reader *reader, uint32_t block, uint32_t edge,
 				      uint32_t edges_end)
 {

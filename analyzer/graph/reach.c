@@ -6,10 +6,10 @@
  *
  * Leaders need two floods over the lost blocks and no component search. The first takes blocks in
  * ascending order as starts: the lowest block of a group without predecessors is always a start,
- * because nothing but the group leads to it. The second takes the starts in descending order: those
- * that it has not met yet are the leaders. Proof: a start outside of such groups is led to from
- * one of their leaders, which must be a later start (else the first flood had met it), so the
- * second flood comes from there first.
+ * because nothing but the group leads to it. The second takes the starts in descending order: a
+ * start that it has not met yet is a leader. Proof: a leader leads to every start outside such
+ * groups, and must be a later start (else the first flood had met it). So the second flood reaches
+ * that start from the leader first.
  */
 #include "hawk/graph/reach.h"
 
@@ -27,7 +27,7 @@ struct flood {
 	const struct hawk_explained *explained; /* interior edges that count as others */
 	uint8_t *kinds;
 	bool start_only; /* interior pointers count only if explained */
-	bool ends;       /* those one past the end as well */
+	bool ends;       /* pointers one past the end count as well */
 	uint8_t from;
 	uint8_t to;
 };
@@ -98,7 +98,7 @@ static bool next_interior(struct interior_walk *walk)
 	return walk->edge < walk->graph->edge_count;
 }
 
-/* From the current edge's source, if that is reachable. */
+/* Offers the current edge's target if its source is reachable. */
 static void offer_interior(struct flood *flood, struct interior_walk *walk)
 {
 	walk->source = hawk_graph_source(walk->graph, walk->edge, walk->source);
@@ -107,7 +107,7 @@ static void offer_interior(struct flood *flood, struct interior_walk *walk)
 		offer(flood, walk->graph->edges[walk->edge] >> 1);
 }
 
-/* Over start pointers. */
+/* Marks blocks that start pointers reach from roots. */
 static void mark_reachable(struct flood *flood, const struct hawk_roots *roots)
 {
 	begin_flood(flood, NOT_MET, HAWK_REACH_REACHABLE, true);
@@ -117,7 +117,7 @@ static void mark_reachable(struct flood *flood, const struct hawk_roots *roots)
 	run_flood(flood);
 }
 
-/* Goes on from there over explained pointers. */
+/* Continues over explained pointers. */
 static void mark_explained(struct flood *flood, const struct hawk_roots *roots,
 			   const struct hawk_explained *explained)
 {
@@ -133,7 +133,7 @@ static void mark_explained(struct flood *flood, const struct hawk_roots *roots,
 	run_flood(flood);
 }
 
-/* From the weaker roots, and from the interior pointers of all that is reachable. */
+/* Starts from the weaker roots and from the interior pointers of all reachable blocks. */
 static void mark_possibly(struct flood *flood, const struct hawk_roots *roots)
 {
 	struct interior_walk walk = {.graph = flood->ways.graph};
@@ -209,7 +209,7 @@ static struct hawk_error *make_kinds(uint32_t count, struct hawk_reach *ret)
 
 static const struct hawk_explained nothing_explained;
 
-/* Both floods over lost blocks: no block is expanded more often. */
+/* Upper limit on expansions: each of the two floods expands a lost block once. */
 static uint64_t expansions(const struct hawk_reach *reach, uint32_t blocks)
 {
 	uint64_t count = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Registers and the words of all root ranges, looked up in the block index.
+ * Looks up registers and the words of all root ranges in the block index.
  */
 #include "hawk/graph/roots.h"
 
@@ -24,8 +24,8 @@ static struct hawk_error *add(struct hawk_roots *roots, struct hawk_root root)
 	return NULL;
 }
 
-/* Whether the header of a freed block lies at `address`: the allocator may hold it, in its lists of
- * free memory or, from working on these, in registers. */
+/* Returns true if the header of a freed block lies at `address`. The allocator may hold it in its
+ * free lists or, while working on them, in registers. */
 static bool is_freed(const struct hawk_heap *heap, uint64_t address)
 {
 	struct hawk_block_header header;
@@ -36,7 +36,7 @@ static bool is_freed(const struct hawk_heap *heap, uint64_t address)
 	       hawk_header_is_dead(&hawk_table_header(heap->table)->key, header.word1, address);
 }
 
-/* What a word outside of blocks leads to, as in a graph. */
+/* Returns the edge of a word outside of blocks, as in a graph. */
 static uint32_t edge_of(const struct hawk_heap *heap, uint64_t value)
 {
 	const struct hawk_block_index *index = &heap->index;
@@ -48,7 +48,7 @@ static uint32_t edge_of(const struct hawk_heap *heap, uint64_t value)
 	return end && is_freed(heap, value) ? HAWK_BLOCK_NOWHERE : edge;
 }
 
-/* What a register holds, if that is the address of a block. `number` is the root's address. */
+/* Adds a register's value if it is the address of a block. `number` is the root's address. */
 static struct hawk_error *add_register(uint64_t value, uint64_t number, uint32_t owner,
 				       const struct hawk_heap *heap, struct hawk_roots *roots)
 {
@@ -81,7 +81,7 @@ static struct hawk_error *add_general(const struct hawk_arch *arch,
 	return NULL;
 }
 
-/* The words of one run of vector registers. */
+/* Adds the words of one run of vector registers. */
 static struct hawk_error *add_vectors(const struct hawk_arch_vectors *vectors,
 				      const struct hawk_thread *thread, uint32_t owner,
 				      const struct hawk_heap *heap, struct hawk_roots *roots)
@@ -118,8 +118,8 @@ static int compare_owned(const void *left, const void *right)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* Returns `*ret` stacks in the order of threads, NULL = out of memory. In another namespace of
- * processes threads have other numbers: the first one stands for those. */
+/* Returns `*ret` stacks in the order of threads, NULL = out of memory. Threads of another PID
+ * namespace have other numbers: the first thread stands for them. */
 static struct owned_stack *find_owners(const struct hawk_table *table,
 				       const struct hawk_thread *threads, size_t count, size_t *ret)
 {
@@ -143,7 +143,7 @@ static struct owned_stack *find_owners(const struct hawk_table *table,
 	return owned;
 }
 
-/* The kernel uses the memory, whatever lies before it in its block. */
+/* Adds the root of an alternate stack: the kernel uses it, wherever it begins in its block. */
 static struct hawk_error *add_signal_stack(const struct owned_stack *stack,
 					   const struct hawk_heap *heap, struct hawk_roots *roots)
 {
@@ -152,7 +152,7 @@ static struct hawk_error *add_signal_stack(const struct owned_stack *stack,
 		add_register(stack->start, HAWK_ROOT_SIGNAL_STACK, stack->owner, heap, roots);
 	bool interior;
 
-	/* Not so where a block ends. */
+	/* A stack that begins at a block's end does not hold that block. */
 	if (roots->count > before &&
 	    hawk_block_index_find(&heap->index, stack->start, &interior) != HAWK_BLOCK_NOWHERE)
 		roots->items[before].edge &= ~(uint32_t)HAWK_ROOT_INTERIOR;
@@ -182,8 +182,8 @@ static struct hawk_error *add_registers(const struct hawk_heap *heap, struct haw
 	return NULL;
 }
 
-/* A thread points to its vector of thread-local storage behind the vector's first entry: that is
- * how it is held. */
+/* Makes a thread's pointer to its vector of thread-local storage a start pointer: it points behind
+ * the vector's first entry. */
 static uint32_t strengthen(const struct hawk_heap *heap, const struct hawk_root_range *range,
 			   uint64_t address, uint32_t edge)
 {
@@ -196,7 +196,7 @@ static uint32_t strengthen(const struct hawk_heap *heap, const struct hawk_root_
 	return edge & ~(uint32_t)HAWK_ROOT_INTERIOR;
 }
 
-/* The word at `address`, which lies in `range`, if it leads to a block. */
+/* Adds the word at `address` in `range` if it leads to a block. */
 static struct hawk_error *add_word(const struct hawk_heap *heap,
 				   const struct hawk_root_range *range, uint64_t address,
 				   uint64_t value, struct hawk_roots *roots)
@@ -243,7 +243,7 @@ static struct hawk_error *scan_range(struct hawk_words *words, const struct hawk
 	return words->failed ? &hawk_enomem : NULL;
 }
 
-/* In the order of the roots: then those need not be sorted. */
+/* Compares in the order of roots, so that roots need no sorting. */
 static int compare(const void *left, const void *right)
 {
 	const struct hawk_root_range *a = left;
@@ -335,7 +335,7 @@ void hawk_roots_report(const struct hawk_heap *heap, const struct hawk_roots *ro
 				  roots->threads_without_stack == 1 ? " is" : "s are");
 }
 
-/* What is too much would stay in the peak of memory, which comes later. */
+/* Gives unused memory back: the peak of memory comes later. */
 static void shrink(struct hawk_roots *roots)
 {
 	void *moved = roots->count ? reallocarray(roots->items, roots->count, sizeof(*roots->items))
@@ -390,6 +390,6 @@ uint64_t hawk_roots_inside(const struct hawk_heap *heap, const struct hawk_roots
 		    sizeof(value))
 		return UINT64_MAX;
 	value -= hawk_block_start(&heap->index, block);
-	/* One past the end is inside as well. */
+	/* One past the end counts as inside. */
 	return value <= hawk_block_size(&heap->index, block) ? value : UINT64_MAX;
 }

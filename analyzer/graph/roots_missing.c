@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * How much memory where roots may lie is not in the core, and which of it was never written.
+ * Counts memory that may hold roots but is not in the core, without memory that was never written.
  */
 #include "roots_ranges.h"
 
 enum { BSS_BEFORE_MAX = 64 /* mappings of a module between its .bss and its other data */ };
 
-/* Whether each range that the program kept out of cores is still where the tracer has noted it.
- * Where one is not, it was unmapped, or mremap() has moved it, who knows where to. */
+/* Returns true if each range that the program keeps out of cores is still where the tracer noted
+ * it. Otherwise it was unmapped, or mremap() moved it to an unknown place. */
 static bool undumped_stayed(const struct hawk_heap *heap)
 {
 	size_t count;
@@ -27,8 +27,9 @@ static bool undumped_stayed(const struct hawk_heap *heap)
 	return true;
 }
 
-/* A kernel dumps private anonymous memory that was ever written, all of it or (coredump_filter)
- * none; names of files tell it from other memory. */
+/* Returns true if anonymous memory that was not dumped was never written. A kernel dumps private
+ * anonymous memory that was ever written, all of it or (coredump_filter) none. File names tell such
+ * memory from other memory. */
 bool hawk_roots_knows_unwritten(const struct hawk_heap *heap)
 {
 	size_t count;
@@ -45,7 +46,7 @@ bool hawk_roots_knows_unwritten(const struct hawk_heap *heap)
 	return anonymous && named && heap->undumped_known && undumped_stayed(heap);
 }
 
-/* Of [start, end): what is not the tracer's own (which lies in its table file, say). */
+/* Returns the bytes of [start, end) that are not the tracer's own (its table file, say). */
 static uint64_t bytes_outside(const struct hawk_heap_spans *spans, uint64_t start, uint64_t end)
 {
 	uint64_t bytes = end - start;
@@ -70,8 +71,8 @@ static bool is_undumped(const struct hawk_heap_spans *spans, const struct hawk_m
 	return false;
 }
 
-/* A module's .bss, of which other writable or relocated memory was dumped: nobody keeps that out.
- */
+/* Returns true for the .bss of a module whose other writable or relocated memory was dumped: no
+ * program excludes .bss alone. */
 static bool is_bss(const struct hawk_roots_finder *finder, const struct hawk_mapping *mapping,
 		   const struct hawk_module *module)
 {
@@ -87,7 +88,7 @@ static bool is_bss(const struct hawk_roots_finder *finder, const struct hawk_map
 	return false;
 }
 
-/* The kernel dumps no anonymous memory that was never written: it reads as zeros. */
+/* The kernel does not dump anonymous memory that was never written: it reads as zeros. */
 static bool was_never_written(const struct hawk_roots_finder *finder,
 			      const struct hawk_mapping *mapping, const struct hawk_module *module)
 {
@@ -118,8 +119,8 @@ void hawk_roots_count_missing(const struct hawk_roots_finder *finder,
 		ranges->missing_bytes[kind] += missing;
 }
 
-/* gdb leaves out such memory with its address. It writes segments wherever they come to lie, the
- * kernel on page boundaries. */
+/* Returns true for a core of gdb, which leaves such memory out together with its address. gdb
+ * writes segments at any offset, the kernel at page boundaries. */
 static bool is_of_gdb(const struct hawk_target *target)
 {
 	size_t count;

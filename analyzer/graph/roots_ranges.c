@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Ranges of roots: first what threads and the tracer claim, then what is left of mappings.
+ * Ranges of roots: first the claims of threads and the tracer, then the rest of mappings.
  */
 #include "roots_ranges.h"
 
@@ -32,8 +32,8 @@ struct hawk_error *hawk_roots_claim_nobodys(const struct hawk_roots_finder *find
 		(struct hawk_root_range){.start = start, .end = end, .kind = HAWK_ROOT_KINDS});
 }
 
-/* A module's memory that the loader made read-only when it had been relocated (RELRO): right below
- * what stayed writable. Where the module's headers are in the target, they say so (`data`). */
+/* Returns true for a module's memory that the loader made read-only after relocation (RELRO). It
+ * lies right below what stayed writable. Module headers in the target say so (`data`). */
 static bool is_relro(const struct hawk_mapping *mappings, size_t count, size_t i)
 {
 	const struct hawk_mapping *next = &mappings[i + 1];
@@ -53,7 +53,7 @@ static bool is_wanted(const struct hawk_mapping *mappings, size_t count, size_t 
 	return is_relro(mappings, count, i);
 }
 
-/* Whether a heap lies in the mapping. */
+/* Returns true if a heap lies in the mapping. */
 static bool is_heap(const struct hawk_roots_finder *finder, const struct hawk_mapping *mapping)
 {
 	const struct hawk_heap_spans *spans = &finder->heap->spans;
@@ -81,7 +81,7 @@ static int compare(const void *left, const void *right)
 struct open_ranges {
 	struct hawk_root_range *items;
 	size_t count;
-	uint64_t at; /**< up to here everything has been put out */
+	uint64_t at; /**< end of what has been put out */
 	struct hawk_root_ranges *out;
 };
 
@@ -110,7 +110,7 @@ static struct hawk_error *close_until(struct open_ranges *open, uint64_t address
 	return open->count ? put_out(open, address) : NULL;
 }
 
-/* Sorts; where ranges overlap, the one that begins last has the bytes. */
+/* Sorts the ranges; overlapping bytes go to the range that begins last. */
 static struct hawk_error *make_disjoint(struct hawk_root_ranges *ranges)
 {
 	struct hawk_root_ranges out = *ranges;
@@ -135,7 +135,7 @@ static struct hawk_error *make_disjoint(struct hawk_root_ranges *ranges)
 	return err;
 }
 
-/* Pointers of the C library to free memory, in its data. */
+/* Excludes the C library's pointers to free memory in its data. */
 static struct hawk_error *add_bins(const struct hawk_roots_finder *finder)
 {
 	size_t count;
@@ -159,8 +159,8 @@ static struct hawk_error *add_bins(const struct hawk_roots_finder *finder)
 	return err;
 }
 
-/* What ended threads have left. Their descriptors go on holding vectors of thread-local storage,
- * and what is to be returned to who joins them. */
+/* Excludes the stacks of ended threads. Their descriptors still hold vectors of thread-local
+ * storage and the results for pthread_join(). */
 static struct hawk_error *add_ended_stacks(const struct hawk_roots_finder *finder)
 {
 	size_t count;
@@ -219,7 +219,7 @@ static struct hawk_error *add_claims(const struct hawk_roots_finder *finder)
 	return err ? err : make_disjoint(finder->ranges);
 }
 
-/* The first of the claims, which are the first `claims` ranges, that ends above `address`. */
+/* Returns the first claim that ends above `address`. Claims are the first `claims` ranges. */
 static size_t first_claim(const struct hawk_root_ranges *ranges, size_t claims, uint64_t address)
 {
 	return hawk_array_first_above(ranges->items, claims, sizeof(*ranges->items),
@@ -236,7 +236,7 @@ static bool has_stack(const struct hawk_root_ranges *ranges, size_t claims,
 	return false;
 }
 
-/* What the claims leave of [at, end). */
+/* Adds what the claims leave of [at, end). */
 static struct hawk_error *add_rest(const struct hawk_roots_finder *finder, size_t claims,
 				   uint64_t at, uint64_t end, uint32_t kind, uint32_t owner)
 {
@@ -263,7 +263,8 @@ static struct hawk_error *add_rest(const struct hawk_roots_finder *finder, size_
 		(struct hawk_root_range){.start = at, .end = end, .kind = kind, .owner = owner});
 }
 
-/* Of a mapping with heaps in it: what may be blocks that were not found, and what is no heap. */
+/* Adds from a mapping with heaps: memory that may hold blocks not found, and memory outside heaps.
+ */
 static struct hawk_error *add_around_heaps(const struct hawk_roots_finder *finder, size_t claims,
 					   uint64_t at, uint64_t end, uint32_t owner)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Which ranges of memory hold roots, and whose they are; each byte at most once. Claims of threads,
- * of the C library and of the tracer come first, then what they leave of mappings. Internal to
- * graph/.
+ * Ranges of memory that hold roots, with their owners; each byte at most once. Claims of threads,
+ * the C library and the tracer come first, then the rest of mappings. Internal to graph/.
  */
 #ifndef HAWK_ANALYZER_GRAPH_ROOTS_RANGES_H
 #define HAWK_ANALYZER_GRAPH_ROOTS_RANGES_H
@@ -32,14 +31,14 @@ struct hawk_root_ranges {
 	bool stacks_incomplete; /**< as in struct hawk_stacks */
 	uint64_t missing_bytes[HAWK_ROOT_KINDS];
 	uint64_t heap_missing_bytes;
-	uint64_t undumped_bytes; /**< of these, what the program keeps out of cores */
+	uint64_t undumped_bytes; /**< the part of these that the program keeps out of cores */
 };
 
-/** `*ret` starts as zeros; its items are the caller's to free, also after an error. */
+/** Finds all ranges. `*ret` must be zeros; the caller frees its items, also after an error. */
 struct hawk_error *hawk_root_ranges_find(const struct hawk_heap *heap,
 					 struct hawk_root_ranges *ret);
 
-/** What the ranges are made from. */
+/** The input that ranges are made from. */
 struct hawk_roots_finder {
 	const struct hawk_heap *heap;
 	struct hawk_root_ranges *ranges;
@@ -53,7 +52,7 @@ struct hawk_roots_finder {
 struct hawk_error *hawk_roots_add_range(struct hawk_root_ranges *ranges,
 					struct hawk_root_range range);
 
-/** roots_threads.c: add what is in use by a thread; `owner` is its index. */
+/** roots_threads.c: add memory that a thread uses; `owner` is its index. */
 struct hawk_error *hawk_roots_add_stack(const struct hawk_roots_finder *finder,
 					const struct hawk_thread *thread, uint32_t owner);
 struct hawk_error *hawk_roots_add_tls(const struct hawk_roots_finder *finder,
@@ -63,10 +62,10 @@ struct hawk_error *hawk_roots_add_tls(const struct hawk_roots_finder *finder,
 struct hawk_error *hawk_roots_claim_nobodys(const struct hawk_roots_finder *finder, uint64_t start,
 					    uint64_t end);
 
-/** roots_missing.c: whether anonymous memory that was not dumped was never written. */
+/** roots_missing.c: returns true if anonymous memory that was not dumped was never written. */
 bool hawk_roots_knows_unwritten(const struct hawk_heap *heap);
 
-/** roots_missing.c: counts what is missing of a mapping; `heap`: it has blocks in it. */
+/** roots_missing.c: counts the missing bytes of a mapping; `heap` is true if it holds blocks. */
 void hawk_roots_count_missing(const struct hawk_roots_finder *finder,
 			      const struct hawk_mapping *mapping, const struct hawk_module *module,
 			      bool heap, uint32_t kind);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What belongs to a thread: the live part of its stack, and its thread-local storage.
+ * A thread's memory: the live part of its stack, and its thread-local storage.
  */
 #include "roots_ranges.h"
 
@@ -13,7 +13,8 @@ enum {
 	CONTEXT_BYTES_MAX = 1024,
 };
 
-/* Of a thread whose storage lies on top of its stack: never below the stack pointer. */
+/* Returns the start of thread-local storage, never below the stack pointer if it lies on top of the
+ * stack. */
 static uint64_t tls_start(const struct hawk_roots_finder *finder, uint64_t sp, uint64_t tls)
 {
 	uint64_t start =
@@ -22,7 +23,8 @@ static uint64_t tls_start(const struct hawk_roots_finder *finder, uint64_t sp, u
 	return start > sp ? start : sp;
 }
 
-/* A mapping whose lower end is that of a stack: nothing is joined to it there. */
+/* Returns true if a mapping's lower end is that of a stack: a guard keeps other memory from joining
+ * it. */
 static bool has_guard(const struct hawk_roots_finder *finder, const struct hawk_mapping *mapping)
 {
 	const unsigned rights = HAWK_MAPPING_READ | HAWK_MAPPING_WRITE | HAWK_MAPPING_EXEC;
@@ -33,9 +35,9 @@ static bool has_guard(const struct hawk_roots_finder *finder, const struct hawk_
 	return !below || !(below->flags & rights);
 }
 
-/* Whether all of the mapping below the stack pointer is the same stack, of which glibc does not
- * know: the first thread's, or one with its thread-local storage on top. Other memory with a stack
- * pointer in it (of a coroutine, a handler of signals, a garbage collector) may hold anything. */
+/* Returns true if all of the mapping below the stack pointer is one stack that glibc does not list:
+ * the first thread's, or one with its thread-local storage on top. Other memory with a stack
+ * pointer in it (a coroutine's, a signal handler's, a garbage collector's) may hold anything. */
 static bool is_stack(const struct hawk_roots_finder *finder, const struct hawk_thread *thread,
 		     uint64_t sp, const struct hawk_mapping *mapping)
 {
@@ -48,7 +50,7 @@ static bool is_stack(const struct hawk_roots_finder *finder, const struct hawk_t
 	       tls < mapping->end && has_guard(finder, mapping);
 }
 
-/* A thread that runs elsewhere: what lies on its own stack may all be in use. */
+/* Adds the own stack of a thread that runs on another one: all of it may be in use. */
 static struct hawk_error *add_left_stack(const struct hawk_roots_finder *finder,
 					 const struct hawk_stack *own, uint32_t owner)
 {
@@ -67,7 +69,8 @@ static uint64_t word_at(const uint8_t *bytes, size_t offset)
 	return word;
 }
 
-/* Whether the kernel put `bytes` at `address` when it called a handler on an alternate stack. */
+/* Returns true if the kernel put `bytes` at `address` when it called a handler on an alternate
+ * stack. */
 static bool is_context(const struct hawk_arch_context *context, const uint8_t *bytes,
 		       uint64_t address)
 {
@@ -78,8 +81,8 @@ static bool is_context(const struct hawk_arch_context *context, const uint8_t *b
 	       (word_at(bytes, context->segments) & UINT16_MAX) == context->code_segment;
 }
 
-/* The lowest stack pointer in use. It is not `sp` in a handler of signals whose stack is a variable
- * of a function further out: what was interrupted lies below that, but not below `start`. */
+/* Returns the lowest stack pointer in use. It is not `sp` in a signal handler whose stack is a
+ * variable of an outer function: the interrupted code lies below that, but not below `start`. */
 static uint64_t lowest_sp(const struct hawk_roots_finder *finder, uint64_t sp, uint64_t start)
 {
 	const struct hawk_arch_context *context = &hawk_target_arch(finder->heap->target)->context;
@@ -104,9 +107,9 @@ static uint64_t lowest_sp(const struct hawk_roots_finder *finder, uint64_t sp, u
 	return lowest;
 }
 
-/* The live part of the stack, and what lies below it, which is dead. Where the stack is a block, it
- * ends with the block; where thread-local storage lies above it, as glibc has it, it ends there;
- * and it ends with its mapping, or where the next stack begins. */
+/* Adds the live part of the stack, and claims the dead part below it for nobody. The stack ends at
+ * the first of these: the end of its block or mapping, thread-local storage above it (as in glibc),
+ * the next stack. */
 struct hawk_error *hawk_roots_add_stack(const struct hawk_roots_finder *finder,
 					const struct hawk_thread *thread, uint32_t owner)
 {
@@ -150,7 +153,7 @@ struct hawk_error *hawk_roots_add_stack(const struct hawk_roots_finder *finder,
 	return err ? err : hawk_roots_add_range(finder->ranges, range);
 }
 
-/* The end of the last block that begins below `address`; 0 if there is none. */
+/* Returns the end of the last block that begins below `address`, 0 if none does. */
 static uint64_t block_end_below(const struct hawk_roots_finder *finder, uint64_t address)
 {
 	uint32_t first = hawk_block_index_first(&finder->heap->index, address);
@@ -161,7 +164,8 @@ static uint64_t block_end_below(const struct hawk_roots_finder *finder, uint64_t
 	       hawk_block_size(&finder->heap->index, first - 1);
 }
 
-/* Around the thread pointer, up to the next block, the stack, or the end of the mapping. */
+/* Adds memory around the thread pointer, up to the next block, the stack, or the end of the
+ * mapping. */
 struct hawk_error *hawk_roots_add_tls(const struct hawk_roots_finder *finder,
 				      const struct hawk_thread *thread, uint32_t owner)
 {
@@ -187,7 +191,7 @@ struct hawk_error *hawk_roots_add_tls(const struct hawk_roots_finder *finder,
 		range.end = own->end;
 	below = block_end_below(finder, tls);
 	if (below > tls)
-		return NULL; /* it is a block, and so no root */
+		return NULL; /* a block holds no roots */
 	if (below > range.start)
 		range.start = below;
 	if (sp >= mapping->start && sp < tls)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The graph in a snapshot. Internal to graph/.
+ * Reads and writes a snapshot's graph. Internal to graph/.
  */
 #ifndef HAWK_ANALYZER_GRAPH_SNAPSHOT_H
 #define HAWK_ANALYZER_GRAPH_SNAPSHOT_H
@@ -10,10 +10,10 @@
 #include "hawk/snapshot/reader.h"
 #include "hawk/snapshot/writer.h"
 
-/** Counts of heuristics in front of what they explain; those of later ones are behind it. */
+/** Number of heuristics whose counts precede what they explain; counts of later ones follow it. */
 enum { HAWK_SNAPSHOT_HEURISTICS = 7 };
 
-/** As hawk_graph_make(), from the snapshot that the heap is from. */
+/** Works as hawk_graph_make(), from the heap's snapshot. */
 struct hawk_error *hawk_graph_read_snapshot(const struct hawk_heap *heap,
 					    struct hawk_findings *findings, struct hawk_graph *ret);
 

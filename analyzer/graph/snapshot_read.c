@@ -2,7 +2,7 @@
 /**
  * @file
  * Reads a graph from a snapshot. Frames are decoded on several threads, each into its own part of
- * the arrays. Every number is checked: what is made from a graph relies on it.
+ * the arrays. Every number is checked, because later stages rely on a valid graph.
  */
 #include "snapshot.h"
 
@@ -15,7 +15,7 @@
 struct job {
 	const struct hawk_snapshot *snapshot;
 	struct hawk_graph *graph;
-	size_t owners[HAWK_ROOT_KINDS]; /**< how many there are of each kind */
+	size_t owners[HAWK_ROOT_KINDS]; /**< number of owners of each kind */
 };
 
 static struct hawk_error *take_degrees(void *context, struct hawk_snapshot_contents *contents)
@@ -31,7 +31,7 @@ static struct hawk_error *take_degrees(void *context, struct hawk_snapshot_conte
 	return contents->cursor.failed ? hawk_snapshot_nonsense(HAWK_SNAPSHOT_DEGREES) : NULL;
 }
 
-/* Frames say by themselves where their edges begin: they must agree. */
+/* Each frame states where its edges begin; these must agree. */
 static struct hawk_error *check_offsets(const struct hawk_graph *graph)
 {
 	uint32_t before = 0;
@@ -101,7 +101,7 @@ static struct hawk_error *take_roots(void *context, struct hawk_snapshot_content
 	return from->failed ? hawk_snapshot_nonsense(HAWK_SNAPSHOT_ROOTS) : NULL;
 }
 
-/* Whoever looks for the roots of an owner relies on their order. */
+/* Searches for an owner's roots rely on the order of roots. */
 static struct hawk_error *check_roots(const struct hawk_roots *roots)
 {
 	for (size_t i = 1; i < roots->count; i++) {
@@ -139,7 +139,7 @@ static struct hawk_error *get_set(struct hawk_cursor *from, uint64_t limit,
 	return err;
 }
 
-/* Older snapshots end here: their graphs have no pointers one past the end. */
+/* Reads pointers one past the end. Older snapshots end here and have none. */
 static struct hawk_error *read_ends(struct hawk_cursor *from, struct hawk_graph *graph)
 {
 	struct hawk_explained *explained = &graph->explained;
@@ -154,7 +154,7 @@ static struct hawk_error *read_ends(struct hawk_cursor *from, struct hawk_graph 
 	return err ? err : get_set(from, graph->roots.count, &explained->end_roots);
 }
 
-/* Makes room for what the record says there is, and reads all but the frames. */
+/* Makes room for the counts in the record, and reads all but the frames. */
 static struct hawk_error *read_sums(struct hawk_cursor *from, struct hawk_graph *graph)
 {
 	struct hawk_roots *roots = &graph->roots;

@@ -2,8 +2,8 @@
 /**
  * @file
  * Writes a graph to a snapshot: degrees of blocks, pointers with their places, roots, and what
- * heuristics explain. Numbers of blocks are written as distances, since neighbours in memory point
- * to neighbours.
+ * heuristics explain. Block numbers are written as distances, since neighbours in memory point to
+ * neighbours.
  */
 #include "snapshot.h"
 
@@ -59,7 +59,7 @@ static struct hawk_error *fill_edges(void *context, size_t number,
 	return NULL;
 }
 
-/** Places of one frame: pointers come in the order of edges, some are missing. */
+/** Places of one frame's pointers, in the order of edges; some may be missing. */
 struct places {
 	struct hawk_snapshot_piece *piece;
 	struct hawk_column insides;
@@ -69,7 +69,7 @@ struct places {
 	uint64_t at;    /**< behind it */
 };
 
-/* Edges up to `end` whose places are not known. */
+/* Puts edges up to `end` whose places are not known. */
 static void put_unknown(struct places *places, uint32_t end)
 {
 	for (; places->edge < end; places->edge++)
@@ -89,7 +89,7 @@ static void put_place(struct places *places, const struct hawk_pointer *pointer)
 	places->edge++;
 }
 
-/* Of a block all pointers come, also those of other frames. */
+/* Takes a block's pointers. All of them arrive, also those of other frames. */
 static struct hawk_error *take_pointers(void *context, const struct hawk_pointer *pointers,
 					size_t count)
 {

@@ -2,9 +2,9 @@
 /**
  * @file
  * The dominator tree of all blocks, and retained sizes. A block's dominators lie on every path to
- * it; a block retains what freeing it would free.
+ * it. A block retains itself and all blocks that it dominates.
  *
- * Paths begin at a virtual root that points to everything that a root points to, and to the leader
+ * Paths begin at a virtual root. It points to every block that a root points to and to the leader
  * of every leak, so that leaked structures have retained sizes too. Blocks have numbers here: 1 ..
  * `count` in the order in which a depth-first search meets them, 0 is the virtual root; a
  * dominator's number is always smaller. Lengauer and Tarjan's algorithm with path compression:
@@ -18,7 +18,7 @@
 enum { HAWK_STRETCHES_MAX = 8 };
 
 /**
- * Stretches of numbers that share no path but from the virtual root: a thread can work on each.
+ * Stretches of numbers whose paths share only the virtual root, so that a thread can work on each.
  * Stretch i is first[i] .. first[i + 1] - 1.
  */
 struct hawk_dominators_ranges {
@@ -29,7 +29,7 @@ struct hawk_dominators_ranges {
 struct hawk_dominators {
 	uint32_t count; /**< numbers 1 .. count: all blocks */
 	/* By number. */
-	uint32_t *blocks;     /**< of 1 .. count */
+	uint32_t *blocks;     /**< block numbers of 1 .. count */
 	uint32_t *dominators; /**< immediate ones, of 1 .. count; 0 = the virtual root */
 	uint64_t *retained;   /**< requested bytes; of 0: all */
 	uint32_t *sizes;   /**< blocks in the subtree, the block itself included; of 0: all + 1 */
@@ -38,8 +38,8 @@ struct hawk_dominators {
 	struct hawk_area area;                /**< all of these arrays: 24 bytes a block */
 };
 
-/** `reach` is of this graph. Needs 28 bytes a block meanwhile. `ret` is
- * to be deinitialized after success only. */
+/** Makes the dominators of `graph`; `reach` is of the same graph. Needs 28 bytes a block meanwhile.
+ * Deinitialize `ret` only after success. */
 struct hawk_error *hawk_dominators_make(const struct hawk_graph *graph,
 					const struct hawk_reach *reach,
 					struct hawk_dominators *ret);
@@ -48,15 +48,15 @@ struct hawk_error *hawk_dominators_make(const struct hawk_graph *graph,
 void hawk_dominators_deinit(struct hawk_dominators *dominators);
 
 /**
- * Adds up retained bytes by site, of the blocks in `chosen` (a bit for each; NULL = all): of blocks
- * whose dominators belong to the same site only the topmost count, so no byte counts twice for a
- * site. `ret` has an entry for each of the heap's sites, and is added to.
+ * Adds up retained bytes by site, for the blocks in `chosen` (a bit for each; NULL = all). A block
+ * does not count if a dominator of it belongs to the same site, so no byte counts twice for a site.
+ * Adds to `ret`, which has an entry for each of the heap's sites.
  */
 struct hawk_error *hawk_dominators_retained_by_site(const struct hawk_dominators *dominators,
 						    const struct hawk_heap *heap,
 						    const uint64_t *chosen, uint64_t *ret);
 
-/** Returns what block `block` retains, itself included. */
+/** Returns the requested bytes that `block` retains, its own included. */
 uint64_t hawk_dominators_retained(const struct hawk_dominators *dominators, uint32_t block);
 
 #endif

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The way of blocks through a flood over the pointer graph, so that many cache misses overlap:
+ * A flood over the pointer graph in which many cache misses overlap. Blocks pass through it like
+ * this:
  *
  *     offer -> a ring of targets -> meet -> the stack -> a ring of blocks -> expand -> offer ...
  *
- * The rings delay: when a target is met, what is known of it is on its way from memory, and when a
- * block is expanded, its edges are. What a flood meets must not depend on the order. The two steps
- * are the caller's: meet() pushes what the flood is to go on from, expand() offers what a block
- * points to. They are inlined where they are named. Blocks that are expanded count as progress.
+ * The rings delay, so that a target's data is prefetched before meet() and a block's edges before
+ * expand(). The blocks that a flood meets must not depend on the order. The caller supplies both
+ * steps: meet() pushes blocks to go on from, expand() offers a block's targets. Both are inlined
+ * where they are named. Expanded blocks count as progress.
  */
 #ifndef HAWK_ANALYZER_GRAPH_FLOOD_H
 #define HAWK_ANALYZER_GRAPH_FLOOD_H
@@ -24,7 +25,7 @@ enum {
 
 struct hawk_flood {
 	const struct hawk_graph *graph;
-	uint32_t *stack; /**< of blocks: the caller's, with room for all that meet() pushes */
+	uint32_t *stack; /**< the caller's, with room for all blocks that meet() pushes */
 	uint64_t depth;
 	unsigned target_at;
 	unsigned block_at;
@@ -36,7 +37,7 @@ struct hawk_flood {
 	uint32_t blocks[HAWK_FLOOD_BLOCKS];
 };
 
-/** `with`: what the offer came with. */
+/** Called for each block offered; `with` is the offer's second value. */
 typedef void hawk_flood_meet(struct hawk_flood *flood, uint32_t block, uint32_t with);
 typedef void hawk_flood_expand(struct hawk_flood *flood, uint32_t block);
 
@@ -45,7 +46,7 @@ static inline void hawk_flood_push(struct hawk_flood *flood, uint32_t block)
 	flood->stack[flood->depth++] = block;
 }
 
-/** The caller prefetches what meet() will read of `block`. */
+/** Offers `block`. The caller prefetches what meet() will read of it. */
 static inline __attribute__((always_inline)) void
 hawk_flood_offer(struct hawk_flood *flood, uint32_t block, uint32_t with, hawk_flood_meet *meet)
 {
@@ -74,7 +75,7 @@ hawk_flood_put_off(struct hawk_flood *flood, uint32_t block, hawk_flood_expand *
 	flood->blocks_used |= 1u << at;
 }
 
-/** Goes on until nothing is left on the way. */
+/** Runs until rings and stack are empty. */
 static inline __attribute__((always_inline)) void
 hawk_flood_run(struct hawk_flood *flood, hawk_flood_meet *meet, hawk_flood_expand *expand)
 {

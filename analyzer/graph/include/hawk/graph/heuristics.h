@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Interior pointers that are as good as start pointers, because that is how C++ and some libraries
- * hold a block: Valgrind's heuristics, by its names and rules (--leak-check-heuristics), and four
- * more for what programs in C do. And pointers one past the end, which are interior pointers only
- * if that is asked for.
+ * Finds interior pointers that are as good as start pointers, because C++ and some libraries hold
+ * blocks that way. Has Valgrind's heuristics, by its names and rules (--leak-check-heuristics), and
+ * four more for programs in C. Pointers one past the end count as interior pointers only on
+ * request.
  *
- * One pass over the interior pointers of a graph and of its roots; the graph itself stays as it is.
- * Reads the contents of blocks: of a living process before it is let go.
+ * Makes one pass over the interior pointers of a graph and of its roots, and leaves the graph
+ * unchanged. Reads the contents of blocks, so a living process must still be stopped.
  */
 #ifndef HAWK_ANALYZER_GRAPH_HEURISTICS_H
 #define HAWK_ANALYZER_GRAPH_HEURISTICS_H
@@ -32,14 +32,14 @@ enum hawk_heuristic {
 	 * BSTR, blocks of talloc, my_malloc() and g_rc_box. Not one of Valgrind's. */
 	HAWK_HEURISTIC_LENGTHPREFIX = 1u << 4,
 	/** To a node {next, previous} of a doubly linked list whose neighbours lead back to it, or
-	 * right behind one: how lists within structures hold these, and Python's objects are held.
-	 * Not one of Valgrind's. */
+	 * right behind such a node. Lists within structures and Python's objects are held so. Not
+	 * one of Valgrind's. */
 	HAWK_HEURISTIC_LISTNODE = 1u << 5,
 	/** To a word that leads to the block's start: SQLite's page cache. Not one of Valgrind's.
 	 */
 	HAWK_HEURISTIC_BACKPOINTER = 1u << 6,
-	/** One past the end: an interior pointer like others, and no pointer without this
-	 * heuristic. Not one of Valgrind's. */
+	/** One past the end. Counts as an interior pointer with this heuristic, else as none. Not
+	 * one of Valgrind's. */
 	HAWK_HEURISTIC_ENDPOINTER = 1u << 7,
 	/** To the offset at which nearly all blocks of the site are pointed to: behind a header
 	 * that a wrapper of malloc() puts there (graph/heuristics_prefix.h). Not one of Valgrind's.
@@ -54,34 +54,34 @@ enum hawk_heuristic {
 extern const char *const hawk_heuristic_names[HAWK_HEURISTIC_COUNT];
 
 /**
- * Whether `word` points into a virtual table, for tables that the target does not hold (those of
- * executables at a fixed address lie in files). May be NULL: then it does not.
+ * Tells if `word` points into a virtual table that the target does not hold (tables of executables
+ * at a fixed address lie in files). NULL means that no word does.
  */
 struct hawk_vtable_oracle {
 	struct hawk_error *(*is_vtable)(void *context, uint64_t word, bool *ret);
 	void *context;
 };
 
-/** Which pointers are explained. Zeros: none, and those one past the end are no pointers. */
+/** The explained pointers. Zeros mean none, and pointers one past the end do not count. */
 struct hawk_explained {
 	struct hawk_number_set edges; /**< of the graph */
 	struct hawk_number_set roots; /**< by index */
 	bool ends;                    /**< pointers one past the end count as interior ones */
-	/** Which ones these are. In `explained` of a graph only, which knows them for all others.
-	 */
+	/** The edges one past the end. Filled only in a graph's own `explained`, which serves all
+	 * others. */
 	struct hawk_number_set end_edges;
 	struct hawk_number_set end_roots;
 	uint64_t counts[HAWK_HEURISTIC_COUNT]; /**< pointers, roots included */
 };
 
-/** `heuristics` are bits of enum hawk_heuristic; `graph` has its edges and roots. Fills `end_edges`
- * and `end_roots` if `graph->explained` is still of zeros. One thread at a time asks the oracle.
- * `ret` is to be deinitialized after success only. */
+/** Finds the pointers that `heuristics` (bits of enum hawk_heuristic) explain. `graph` must have
+ * its edges and roots. Fills `end_edges` and `end_roots` if `graph->explained` is still zeros. One
+ * thread at a time asks the oracle. Deinitialize `ret` only after success. */
 struct hawk_error *hawk_heuristics_find(const struct hawk_graph *graph, unsigned heuristics,
 					const struct hawk_vtable_oracle *oracle,
 					struct hawk_explained *ret);
 
-/** Accepts zeros, and leaves them behind. */
+/** Frees the sets and zeroes the struct. Accepts zeros. */
 void hawk_explained_deinit(struct hawk_explained *explained);
 
 static inline bool hawk_explained_edge(const struct hawk_explained *explained, uint32_t edge)

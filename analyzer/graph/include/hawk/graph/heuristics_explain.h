@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Whether a heuristic explains an interior pointer, by the bytes of the block that it leads to.
+ * Finds the heuristic that explains an interior pointer, by the bytes of the block that it leads
+ * to.
  */
 #ifndef HAWK_ANALYZER_GRAPH_HEURISTICS_EXPLAIN_H
 #define HAWK_ANALYZER_GRAPH_HEURISTICS_EXPLAIN_H
@@ -13,13 +14,13 @@
 
 enum { HAWK_VERDICTS = 64 };
 
-/** Called with all bytes that are read, before anything is decided: it may change them. */
+/** Called with all bytes that are read, before they are judged; it may change them. */
 struct hawk_explainer_filter {
 	void (*see)(void *context, uint64_t address, void *bytes, size_t size);
 	void *context;
 };
 
-/** Of one thread. Zeros but for the first five. */
+/** An explainer for one thread. Set the first five fields, zero the rest. */
 struct hawk_explainer {
 	struct hawk_near near; /**< the target */
 	const struct hawk_block_index *index;
@@ -27,18 +28,18 @@ struct hawk_explainer {
 	const struct hawk_vtable_oracle *oracle; /**< NULL = none */
 	pthread_mutex_t *oracle_lock;
 	const struct hawk_explainer_filter *filter; /**< NULL = none */
-	/** The last verdicts on words; 0 is in no slot but its own, where it is right. */
+	/** Direct-mapped cache of verdicts. An empty slot (word 0) is correct: 0 is no vtable. */
 	struct hawk_vtable_verdict {
 		uint64_t word;
 		bool vtable;
 	} verdicts[HAWK_VERDICTS];
 };
 
-/** The heuristic (its bit) that explains `pointer` to the inside of `block`; 0 = none. */
+/** Finds the heuristic (its bit) that explains `pointer` to the inside of `block`; 0 = none. */
 struct hawk_error *hawk_explainer_explain(struct hawk_explainer *explainer, uint32_t block,
 					  uint64_t pointer, unsigned *ret);
 
-/** False: it is not there. */
+/** Returns false if the target does not hold the word. */
 bool hawk_explainer_read_word(struct hawk_explainer *explainer, uint64_t at, uint64_t *ret);
 
 #endif

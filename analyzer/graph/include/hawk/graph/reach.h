@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Which blocks the roots reach, and the leak kinds of the rest, as Valgrind defines them; one byte
+ * The blocks that roots reach, and the leak kinds of the rest, as Valgrind defines them; one byte
  * per block.
  *
  * Reachable: over a chain of start pointers from a root. Possibly: over a chain with an interior
- * pointer in it. Of the others, one block of every group that nothing outside the group leads to (a
- * strongly connected component without predecessors: mostly a single block, else a cycle) is
- * definitely lost: the leader, which is the group's lowest. All that is left is lost indirectly,
- * through one of them. Exact, and independent of any order of visiting.
+ * pointer in it. Among the others, a group that nothing outside leads to is a strongly connected
+ * component without predecessors: mostly a single block, else a cycle. Its leader, the lowest
+ * block, is definitely lost. All the rest is lost indirectly, through a leader. The result is exact
+ * and independent of the order of visiting.
  */
 #ifndef HAWK_ANALYZER_GRAPH_REACH_H
 #define HAWK_ANALYZER_GRAPH_REACH_H
@@ -33,7 +33,7 @@ struct hawk_reach {
 	} sums[HAWK_REACH_KINDS];
 };
 
-/** Returns what is lost, by sums of kinds: definitely and indirectly. Every verb means that. */
+/** Returns the sum of definitely and indirectly lost blocks, which every verb calls "lost". */
 static inline struct hawk_reach_sum
 hawk_reach_lost(const struct hawk_reach_sum sums[HAWK_REACH_KINDS])
 {
@@ -45,9 +45,9 @@ hawk_reach_lost(const struct hawk_reach_sum sums[HAWK_REACH_KINDS])
 }
 
 /**
- * The interior pointers in `explained` (NULL = none) count as start pointers; those one past the
- * end count as interior if it says so (NULL = they do). `ret` is to be deinitialized after success
- * only.
+ * Marks all blocks. The interior pointers in `explained` (NULL = none) count as start pointers.
+ * Pointers one past the end count as interior if it says so (NULL = they do). Deinitialize `ret`
+ * only after success.
  */
 struct hawk_error *hawk_reach_make(const struct hawk_graph *graph,
 				   const struct hawk_explained *explained, struct hawk_reach *ret);
