@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Lists of free memory by their shape, which needs no symbol (malloc/malloc.c, struct malloc_state,
- * which has no fast bins from 2.43 on; `next` is a ring through the starts of all arenas).
+ * Finds lists of free memory by their shape, without symbols (malloc/malloc.c, struct malloc_state,
+ * which has no fast bins from 2.43 on). `next` is a ring through the starts of all arenas.
  *
  *     | lock, flags | 10 fast bins | top | last remainder | 127 bins: first, last | bits | next ...
  *
  * Bins are rings whose heads pretend to be chunks, 16 bytes before their two links: an empty one
- * points there, and the last one is always empty. A chunk begins with a word that belongs to the
- * block before it while that one is in use. So all these pointers lead to the last word of the
- * block that lies before free memory, were it lost or not.
+ * points there, and the last one is always empty. A chunk's first word belongs to the block before
+ * it while that block is in use. So all these pointers lead to the last word of the block before
+ * free memory, lost or not.
  */
 #include "hawk/libc/bins.h"
 
@@ -19,13 +19,12 @@
 
 enum {
 	BINS = 127,
-	NEXT_OFFSET = 16 * BINS + 16, /* from the first bin on: behind 16 bytes of bits */
+	NEXT_OFFSET = 16 * BINS + 16, /* from the first bin: behind 16 bytes of bits */
 	ARENAS_MAX = 1 << 13,         /* eight for each processor */
-	LINKS_OFFSET = 16,            /* of a chunk's links in the chunk */
+	LINKS_OFFSET = 16,            /* links within a chunk */
 	CHUNK_ALIGNMENT = 16,
 	EMPTY_MIN = 4,
-	STRANGE_MAX =
-		2, /* heads that something has overwritten: it may be what the program died of */
+	STRANGE_MAX = 2, /* heads that may be overwritten: that may be why the program died */
 };
 
 struct bin {
@@ -43,8 +42,8 @@ static bool may_be_chunk(const struct hawk_target *target, uint64_t address)
 	       address % CHUNK_ALIGNMENT == 0;
 }
 
-/* Whether the last one of an arena's bins lies at `address`, and the first not before `from`:
- * arenas do not overlap, so that what can be made to look like one is soon used up. */
+/* Returns true if an arena's last bin lies at `address` and its first not before `from`. Arenas do
+ * not overlap, so `from` limits the number of forged ones. */
 static bool ends_bins(const struct hawk_target *target, uint64_t from, uint64_t address)
 {
 	struct bin bins[BINS + 1];
@@ -52,7 +51,7 @@ static bool ends_bins(const struct hawk_target *target, uint64_t from, uint64_t 
 	unsigned empty = 0;
 	unsigned strange = 0;
 
-	/* Nearly always this is not the last of them. */
+	/* Nearly every word tested is not a last bin: leave early. */
 	if (hawk_target_read_some(target, address, &bins[BINS - 1], 2 * sizeof(bins[0])) !=
 		    2 * sizeof(bins[0]) ||
 	    !is_empty(&bins[BINS - 1], address) || is_empty(&bins[BINS], address + sizeof(bins[0])))
@@ -89,7 +88,7 @@ static bool closes_ring(const struct hawk_target *target, const struct hawk_mall
 	return false;
 }
 
-/* Bytes of lists in front of `bins`. */
+/* Returns the bytes of lists before `bins`. */
 static uint64_t lists_before(const struct hawk_target *target, uint64_t bins)
 {
 	size_t row = 0;

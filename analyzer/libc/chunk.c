@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Heaps by what glibc writes in front of blocks (malloc/malloc.c, arena.c). Arenas begin the same
- * from 2.3 on, as far as they are read here. A chunk that has a mapping of its own has one of two
- * forms; `gap` is what memalign leaves in front of it. Mappings are whole pages, so one form fits.
+ * Finds heaps by the words that glibc writes before blocks (malloc/malloc.c, arena.c). The words of
+ * arenas read here are the same from 2.3 on. A chunk with its own mapping has one of two forms;
+ * `gap` is the space that memalign leaves before it. Mappings are whole pages, so only one form
+ * fits.
  *
  *     chunk:        | prev_size | size + 3 flags | block ...
  *     up to 2.42:     gap         mapping - gap
@@ -19,9 +20,9 @@ enum {
 	FLAG_ARENA = 4,  /* NON_MAIN_ARENA */
 	FLAGS = 7,
 	CHUNK_HEADER_BYTES = 16,
-	CHUNK_SIZE = 8, /* of the size in the chunk */
+	CHUNK_SIZE = 8, /* offset of the size in the chunk */
 	CHUNK_ALIGNMENT = 16,
-	ARENA_SIZE = 16, /* of the size in a heap of an arena (struct heap_info) */
+	ARENA_SIZE = 16, /* offset of the size in an arena's heap (struct heap_info) */
 };
 
 /* HEAP_MAX_SIZE: arenas lie on multiples of it. */
@@ -39,7 +40,7 @@ static uint64_t page_bytes_of(const struct hawk_target *target)
 	return hawk_target_process(target)->page_bytes;
 }
 
-/* The mapping of the chunk with the header `words`, by one layout. */
+/* Finds the mapping of the chunk with the header `words`, by one layout. */
 static bool mapped_by(const struct hawk_malloc_layout *layout, uint64_t page_bytes, uint64_t chunk,
 		      const uint64_t words[2], uint64_t block_end, struct hawk_span *ret)
 {
@@ -81,7 +82,7 @@ static bool arena_heap(const struct hawk_target *target, uint64_t chunk, uint64_
 	return true;
 }
 
-/* The chunk of `pointer` and its header's words; false = they cannot be read. */
+/* Reads the chunk of `pointer` and its header's words; returns false if they cannot be read. */
 static bool read_chunk(const struct hawk_target *target, uint64_t pointer, uint64_t *chunk,
 		       uint64_t words[2])
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A thread's descriptor lies at the end of its memory and says where that is, and how large it and
- * its guard are. These words follow each other in all versions; their place is searched for.
+ * A thread's descriptor lies at the end of its memory and holds that memory's address, its size and
+ * the guard's size. These words follow each other in all versions; their place is searched for.
  *
  *     block:       | guard | stack ... | static TLS | descriptor |
  *     descriptor:  self .. self .. ring, tid .. block, size, guard
  *
- * The kernel clears the thread id when the thread ends, and who joins it makes it -1.
+ * The kernel clears the thread id when the thread ends, and pthread_join() makes it -1.
  */
 #include "descriptor.h"
 
@@ -16,7 +16,8 @@
 enum {
 	WORD = sizeof(uint64_t),
 	DESCRIPTOR_BYTES_MAX = 4096,
-	ABOVE_MAX = 128 << 10, /* from a descriptor to its block's end: itself, and alignment */
+	ABOVE_MAX =
+		128 << 10, /* from a descriptor to its block's end: the descriptor and alignment */
 };
 
 bool hawk_is_descriptor(const struct hawk_descriptors *descriptors, uint64_t address)

@@ -17,14 +17,14 @@ struct hawk_descriptors {
 /** Returns the layout by which a thread pointer of the target leads to a descriptor, or NULL. */
 const struct hawk_thread_layout *hawk_descriptor_layout(const struct hawk_target *target);
 
-/** Returns the address of the thread's descriptor; 0 if its thread pointer leads to none. */
+/** Returns the address of the thread's descriptor, or 0 if its thread pointer leads to none. */
 uint64_t hawk_descriptor_of(const struct hawk_descriptors *descriptors,
 			    const struct hawk_thread *thread);
 
-/** Returns whether a descriptor lies at `address`. */
+/** Returns true if a descriptor lies at `address`. */
 bool hawk_is_descriptor(const struct hawk_descriptors *descriptors, uint64_t address);
 
-/** Fills `*ret` with the memory that the descriptor names. Returns false if it names none, as the
+/** Fills `*ret` with the memory that the descriptor names. Returns false if it names none, like the
  * first thread's. */
 bool hawk_descriptor_read(const struct hawk_descriptors *descriptors, uint64_t descriptor,
 			  struct hawk_stack *ret);

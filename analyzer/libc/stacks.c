@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Descriptors are in rings: one for threads with stacks of the C library, one for those with stacks
- * of the program (and the first thread), one for stacks that are kept for later threads. The head
- * of each is in the data of one module: of ld.so, or up to glibc 2.33 of libpthread.
+ * Descriptors are in rings: one for threads with stacks of the C library, one for threads with
+ * stacks of the program (and the first thread), one for stacks kept for later threads. The heads of
+ * all rings are in the data of one module: ld.so, or libpthread up to glibc 2.33.
  */
 #include "hawk/libc/stacks.h"
 
@@ -15,7 +15,7 @@
 #include "hawk/target/words.h"
 
 enum {
-	ASKED_MAX = 8, /* threads, whether their ring leads to a head */
+	ASKED_MAX = 8, /* threads whose ring is followed to look for a head */
 	RING_MAX = 1 << 20,
 };
 
@@ -38,8 +38,8 @@ static struct hawk_error *add(struct hawk_stacks *stacks, const struct hawk_stac
 	return NULL;
 }
 
-/* Returns the head of the ring that the descriptor is in; 0 = it leads nowhere. That every link
- * leads back keeps this from going round in circles. */
+/* Returns the head of the descriptor's ring, or 0 if the ring leads nowhere. Terminates because
+ * every link must lead back. */
 static uint64_t find_head(const struct hawk_descriptors *in, uint64_t descriptor)
 {
 	uint64_t ring = in->layout->ring, at = descriptor + ring;
@@ -58,7 +58,7 @@ static uint64_t find_head(const struct hawk_descriptors *in, uint64_t descriptor
 	return 0;
 }
 
-/* Adds what ended threads of the ring have left. */
+/* Adds the stacks that ended threads of the ring left. */
 static struct hawk_error *follow(const struct hawk_descriptors *in, uint64_t head,
 				 struct hawk_stacks *stacks)
 {
@@ -87,7 +87,8 @@ static struct hawk_error *follow(const struct hawk_descriptors *in, uint64_t hea
 	return NULL;
 }
 
-/* Whether a ring of descriptors begins with the link at `address`, whose first word is `next`. */
+/* Returns true if a ring of descriptors begins with the link at `address`, whose first word is
+ * `next`. */
 static bool is_head(const struct hawk_descriptors *in, uint64_t address, uint64_t next)
 {
 	struct link link;
@@ -98,7 +99,7 @@ static bool is_head(const struct hawk_descriptors *in, uint64_t address, uint64_
 	       !hawk_is_descriptor(in, address - in->layout->ring);
 }
 
-/* All rings whose heads lie in [start, end). */
+/* Follows all rings whose heads lie in [start, end). */
 static struct hawk_error *follow_all(const struct hawk_descriptors *in, uint64_t start,
 				     uint64_t end, struct hawk_stacks *stacks)
 {
@@ -124,7 +125,7 @@ static struct hawk_error *follow_all(const struct hawk_descriptors *in, uint64_t
 	return err;
 }
 
-/* The rings whose heads are in the data of `module`. */
+/* Follows the rings whose heads are in the data of `module`. */
 static struct hawk_error *follow_module(const struct hawk_descriptors *in,
 					const struct hawk_module *module,
 					struct hawk_stacks *stacks)
@@ -140,7 +141,8 @@ static struct hawk_error *follow_module(const struct hawk_descriptors *in,
 	return err;
 }
 
-/* One module has them all, but where a second C library was loaded (dlmopen). */
+/* Follows all rings. One module holds their heads, unless a second C library was loaded (dlmopen).
+ */
 static struct hawk_error *follow_rings(const struct hawk_descriptors *in,
 				       struct hawk_stacks *stacks)
 {
@@ -182,7 +184,7 @@ static int compare(const void *left, const void *right)
 	return a->descriptor < b->descriptor ? -1 : a->descriptor > b->descriptor;
 }
 
-/* One of each. Of a thread that is there the registers count, whatever its id says. */
+/* Removes duplicates. A thread with registers is live, whatever its descriptor's thread id is. */
 static void merge(struct hawk_stacks *stacks)
 {
 	size_t kept = 0;
@@ -198,7 +200,7 @@ static void merge(struct hawk_stacks *stacks)
 	stacks->count = kept;
 }
 
-/* Adds the stacks of threads that are there. The first one's is the kernel's. */
+/* Adds the stacks of live threads. The first thread's is the kernel's. */
 static struct hawk_error *add_live(const struct hawk_descriptors *in, struct hawk_stacks *stacks)
 {
 	size_t count;
@@ -243,7 +245,7 @@ void hawk_stacks_deinit(struct hawk_stacks *stacks)
 	*stacks = (struct hawk_stacks){0};
 }
 
-/* Returns how many begin below `address`. */
+/* Returns the number of stacks that begin below `address`. */
 static size_t below(const struct hawk_stacks *stacks, uint64_t address)
 {
 	return address ? hawk_array_first_above(stacks->items, stacks->count,
@@ -274,7 +276,7 @@ uint64_t hawk_stacks_next(const struct hawk_stacks *stacks, uint64_t address)
 	return i < stacks->count ? stacks->items[i].start : UINT64_MAX;
 }
 
-/* The thread id of a descriptor, which tells whether its thread has ended. */
+/* Returns the place of a descriptor's thread id, which shows if the thread has ended. */
 static struct hawk_span tid_of(const struct hawk_thread_layout *layout, uint64_t descriptor)
 {
 	uint64_t start = descriptor + layout->tid;
@@ -282,7 +284,7 @@ static struct hawk_span tid_of(const struct hawk_thread_layout *layout, uint64_t
 	return (struct hawk_span){start, start + sizeof(uint32_t)};
 }
 
-/* Fills `ret` with the numbers of `stacks` and of all threads; returns how many. */
+/* Fills `ret` with the numbers of `stacks` and of all threads; returns their count. */
 static size_t list_numbers(const struct hawk_target *target, const struct hawk_stacks *stacks,
 			   struct hawk_span *ret)
 {

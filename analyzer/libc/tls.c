@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The size of static TLS is that of PT_TLS of all modules, read from their headers in the target's
+ * Computes the size of static TLS from the PT_TLS headers of all modules, read from the target's
  * memory.
  *
  *     variant II: | ... block of module 2 | block of module 1 | descriptor: .. vector .. |
@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum {
-	STATIC_BYTES = 64 << 10, /* if nobody says how much */
+	STATIC_BYTES = 64 << 10, /* if the size is not known */
 	DESCRIPTOR_BYTES = 2560, /* 2304 in glibc 2.36 */
 	PROGRAM_HEADERS_MAX = 64,
 	TLS_BYTES_MAX = 16 << 20,
@@ -23,7 +23,7 @@ enum {
 	THREAD_POINTER_ALIGNMENT = 64,
 };
 
-/* Without a layout: the last row stands for what is not known. */
+/* Returns the last row if no layout is known. */
 static const struct hawk_thread_layout *known(const struct hawk_thread_layout *layout)
 {
 	return layout ? layout : hawk_libc_versions[HAWK_LIBC_VERSIONS - 1].threads;
@@ -34,7 +34,7 @@ static uint64_t up(uint64_t bytes, uint64_t alignment)
 	return (bytes + alignment - 1) / alignment * alignment;
 }
 
-/* Adds the block of one module. Returns false if its headers are not there. */
+/* Adds the block of one module. Returns false if the target does not hold its headers. */
 static bool add_module(const struct hawk_target *target, const struct hawk_module *module,
 		       uint64_t *bytes)
 {

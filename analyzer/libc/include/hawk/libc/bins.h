@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Lists of free chunks in the arenas of glibc's malloc: pointers that look as if they led into live
- * blocks, and hold none.
+ * Lists of free chunks in the arenas of glibc's malloc. Their pointers seem to lead into live
+ * blocks but hold none.
  */
 #ifndef HAWK_ANALYZER_LIBC_BINS_H
 #define HAWK_ANALYZER_LIBC_BINS_H
@@ -12,7 +12,7 @@
 
 /**
  * Finds the first lists in [start, end): fast bins, top, last remainder and bins of one arena.
- * Returns false if there are none, or sets `words->failed`.
+ * Returns false if the range has none, or after setting `words->failed`.
  */
 bool hawk_bins_next(struct hawk_words *words, uint64_t start, uint64_t end, struct hawk_span *ret);
 

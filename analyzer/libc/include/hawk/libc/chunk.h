@@ -2,7 +2,7 @@
 /**
  * @file
  * The heap around a chunk of glibc's malloc. The kernel joins adjacent anonymous mappings, so the
- * mapping that an allocator's memory lies in may hold other memory.
+ * mapping around an allocator's memory may hold other memory.
  */
 #ifndef HAWK_ANALYZER_LIBC_CHUNK_H
 #define HAWK_ANALYZER_LIBC_CHUNK_H
@@ -20,7 +20,7 @@ bool hawk_chunk_heap(const struct hawk_target *target, uint64_t pointer, uint64_
 enum { HAWK_CHUNK_NUMBERS = 2 };
 
 /** Fills `ret` with the numbers that hawk_chunk_heap() reads, for a copy of the core that must keep
- * them. Returns how many there are. */
+ * them. Returns their number. */
 size_t hawk_chunk_numbers(const struct hawk_target *target, uint64_t pointer,
 			  struct hawk_span ret[HAWK_CHUNK_NUMBERS]);
 

@@ -14,26 +14,27 @@
 /* `layout` is that of the target's descriptors; NULL = none was found. */
 
 /**
- * Returns the bytes of static TLS of every thread, as the loader lays it out: the blocks
- * of all modules, and room for later ones. Somewhat too many if modules that were loaded later have
- * TLS. 0 = not known: the core does not hold the modules' headers.
+ * Returns the bytes of static TLS of every thread, as the loader lays it out: the blocks of all
+ * modules, and room for later ones. The result is slightly too large if modules loaded later have
+ * TLS. Returns 0 if the core does not hold the modules' headers.
  */
 uint64_t hawk_tls_static_bytes(const struct hawk_target *target,
 			       const struct hawk_thread_layout *layout);
 
-/** Returns where static TLS and descriptor begin; 0 bytes of TLS = only as far as it is known. */
+/** Returns the start of static TLS and descriptor. With 0 bytes of TLS only the known part counts.
+ */
 uint64_t hawk_tls_start(const struct hawk_arch *arch, uint64_t thread_pointer,
 			uint64_t static_bytes);
 
-/** Returns the static TLS and the descriptor around a thread pointer; 0 bytes of TLS = as much as
- * there may be. */
+/** Returns the static TLS and the descriptor around a thread pointer. With 0 bytes of TLS it
+ * assumes a generous size. */
 struct hawk_span hawk_tls_around(const struct hawk_arch *arch, uint64_t thread_pointer,
 				 uint64_t static_bytes);
 
-/** Where a thread holds its vector of thread-local storage. */
+/** The place where a thread holds its vector of thread-local storage. */
 struct hawk_tls_vector {
 	uint64_t address; /**< of the word that points into the vector; 0 = not known */
-	uint32_t entry;   /**< bytes of the vector in front of where that word points */
+	uint32_t entry;   /**< offset in the vector to which that word points */
 };
 
 /** Returns the vector of the thread whose descriptor lies at `descriptor`. */

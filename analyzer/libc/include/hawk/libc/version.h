@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Layouts of C libraries by version: the only place that knows their offsets.
+ * Layouts of C libraries by version. No other place knows their offsets.
  *
  * No symbol and no version number is needed. Each structure is read by the first row that it fits,
  * so the rows of one library must exclude each other by shape.
@@ -20,13 +20,13 @@
 struct hawk_thread_layout {
 	uint16_t bytes;        /**< of the descriptor, in the largest version */
 	uint16_t alignment;    /**< of its address, at least */
-	uint16_t below;        /**< from its start to the thread pointer */
-	uint16_t self;         /**< its own address, which is at 0 as well */
+	uint16_t below;        /**< bytes from its start to the thread pointer */
+	uint16_t self;         /**< its own address, a copy of the word at 0 */
 	uint16_t vector;       /**< address of the vector of thread-local storage (DTV) */
-	uint16_t vector_entry; /**< bytes of the DTV in front of where `vector` points */
+	uint16_t vector_entry; /**< offset in the DTV to which `vector` points */
 	uint16_t ring;         /**< links to the next and the previous thread; 0 = no such list */
 	uint16_t tid;          /**< 32 bits: 0 or -1 once the thread has ended */
-	uint16_t block;        /**< start and size of its memory are at or behind this */
+	uint16_t block;        /**< start and size of its memory lie here or later */
 	uint16_t guard;        /**< size of the guard, from the start of the memory's address */
 	uint32_t tls_surplus;  /**< bytes of static TLS that the loader keeps for later modules */
 };
@@ -34,9 +34,9 @@ struct hawk_thread_layout {
 /** malloc: arenas (struct malloc_state) and chunks. Offsets in bytes. */
 struct hawk_malloc_layout {
 	uint16_t bins;            /**< first of the 127 bins in an arena */
-	uint16_t lists;           /**< bytes of other lists directly in front of the bins */
+	uint16_t lists;           /**< bytes of other lists directly before the bins */
 	uint8_t mapped_uncounted; /**< bytes of a mapped chunk that its size field leaves out */
-	uint8_t mapped_flags; /**< bits in front of a mapped chunk that are no part of its gap */
+	uint8_t mapped_flags;     /**< bits before a mapped chunk that are no part of its gap */
 };
 
 struct hawk_libc_version {
@@ -47,7 +47,7 @@ struct hawk_libc_version {
 
 enum { HAWK_LIBC_VERSIONS = 2 };
 
-/** The rows, newest first. The last one stands for what no row fits. */
+/** The rows, newest first. The last one is the fallback. */
 extern const struct hawk_libc_version hawk_libc_versions[HAWK_LIBC_VERSIONS];
 
 #endif
