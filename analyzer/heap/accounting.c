@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Sums over mappings, what the walk counted, regions and the tracer's extents.
+ * Sums up memory from mappings, the walk's counts, regions and the tracer's extents.
  */
 #include "hawk/heap/heap.h"
 
@@ -25,7 +25,7 @@ static uint64_t writable_bytes(const struct hawk_target *target)
 	return sum;
 }
 
-/* As much of it as can be read: of a core that was cut off not all. */
+/* Returns the readable bytes of the range: a truncated core lacks some. */
 static uint64_t present_between(const struct hawk_target *target, uint64_t start, uint64_t end)
 {
 	uint64_t sum = 0;
@@ -46,7 +46,7 @@ static uint64_t present_between(const struct hawk_target *target, uint64_t start
 	return sum;
 }
 
-/* Of a table file: not the process's writable memory. */
+/* Returns true for a table file, which is not the process's writable memory. */
 static bool is_file(const struct hawk_target *target, uint64_t address)
 {
 	const struct hawk_mapping *mapping = hawk_target_mapping_at(target, address);
@@ -81,7 +81,7 @@ static struct hawk_error *add_extents(const struct hawk_target *target,
 	return NULL;
 }
 
-/* Takes [start, end), which the walk counted as heap, away. */
+/* Subtracts [start, end), which the walk counted as heap. */
 static struct hawk_error *take_away(const struct hawk_target *target, uint64_t start, uint64_t end,
 				    struct hawk_accounting *from)
 {
@@ -97,7 +97,7 @@ static struct hawk_error *take_away(const struct hawk_target *target, uint64_t s
 	return NULL;
 }
 
-/* What lies between heaps in a mapping that has any. Metadata never counted as heap. */
+/* Subtracts memory between heaps in mappings with heaps. Metadata was never counted as heap. */
 static struct hawk_error *take_outside(const struct hawk_heap *heap,
 				       const struct hawk_mapping *mapping,
 				       struct hawk_accounting *from)
@@ -136,7 +136,7 @@ static struct hawk_error *take_all_outside(const struct hawk_heap *heap,
 	return err;
 }
 
-/* Of sources that did not count them. */
+/* Returns the heap bytes of sources that did not count them. */
 static uint64_t bytes_of_heaps(const struct hawk_heap *heap)
 {
 	uint64_t sum = 0;

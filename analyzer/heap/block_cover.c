@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * One block on its way into the index: its chunk, its row, its records.
+ * Adds one block to the index: its chunk, its row, its records.
  */
 #include "block_cover.h"
 

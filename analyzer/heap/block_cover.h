@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The index' chunks and records, as those see them who add blocks. Internal to heap/.
+ * The index's chunks and records, for the code that adds blocks. Internal to heap/.
  */
 #ifndef HAWK_ANALYZER_HEAP_BLOCK_COVER_H
 #define HAWK_ANALYZER_HEAP_BLOCK_COVER_H
@@ -10,10 +10,10 @@
 
 enum { HAWK_CHUNK_RECORDS_BYTES = sizeof(struct hawk_index_record) << HAWK_CHUNK_RECORDS_LOG2 };
 
-/** Blocks end at or below it. */
+/** Upper limit on blocks' ends. */
 static const uint64_t HAWK_INDEXED_END = UINT64_C(1) << HAWK_ADDRESS_BITS;
 
-/** The record of an address in a chunk that has a number. */
+/** Returns the record of an address in a chunk that has a number. */
 static inline struct hawk_index_record *
 hawk_block_cover_record(const struct hawk_block_index *index, uint64_t address)
 {
@@ -29,8 +29,8 @@ struct hawk_error *hawk_block_cover_chunk(struct hawk_block_index *index, uint64
 void hawk_block_cover(const struct hawk_block_index *index, uint64_t start, uint64_t end,
 		      uint32_t number, uint32_t begun);
 
-/** The same for what lies of [start, end), in whatever chunks, behind the first granule of block
- * `number`, the last one so far. */
+/** As hawk_block_cover(), in any number of chunks, for the part of [start, end) behind the first
+ * granule of block `number`, the last one so far. */
 struct hawk_error *hawk_block_cover_on(struct hawk_block_index *index, uint64_t start, uint64_t end,
 				       uint32_t number);
 

@@ -108,7 +108,7 @@ static struct hawk_error *add_large(struct hawk_block_index *index, const struct
 	return NULL;
 }
 
-/* For `count` more blocks. */
+/* Makes room for `count` more blocks. */
 static struct hawk_error *make_room(struct hawk_block_index *index, size_t count)
 {
 	uint64_t bytes = 4 * ((uint64_t)index->count + count);
@@ -165,7 +165,7 @@ static struct hawk_error *add_row(struct hawk_block_index *index, const struct h
 	return NULL;
 }
 
-/* Stores a block that none lies in. */
+/* Stores a block without nested blocks. */
 static struct hawk_error *add_whole(struct hawk_block_index *index, const struct hawk_block *block)
 {
 	struct hawk_error *err = add_row(index, block);
@@ -178,7 +178,7 @@ static struct hawk_error *add_whole(struct hawk_block_index *index, const struct
 	return err;
 }
 
-/* Stores a block that the next one may lie in, or that lies in another one. */
+/* Stores a block that is nested or may hold nested blocks. */
 static struct hawk_error *add_open(struct hawk_block_index *index, const struct hawk_block *block)
 {
 	struct hawk_error *err = hawk_block_nests_settle(index, block->depth);
@@ -192,8 +192,8 @@ static struct hawk_error *add_open(struct hawk_block_index *index, const struct 
 	return err;
 }
 
-/* A run of usual blocks, at a third of the cost. Returns how many were taken; there is room for
- * all. */
+/* Stores a run of usual blocks, at a third of the cost. Returns their number. The index must have
+ * room for all. */
 static size_t add_usual(struct hawk_block_index *index, const struct hawk_block *blocks,
 			size_t count, struct hawk_block_marks *marks)
 {
@@ -220,7 +220,7 @@ struct hawk_error *hawk_block_index_add(struct hawk_block_index *to,
 	struct hawk_block_marks marks = {0};
 
 	for (size_t i = 0; i < count && !err; i++) {
-		/* The next one shows that nothing lies in it. */
+		/* The next block shows that nothing is nested in this one. */
 		bool whole = i + 1 < count && !blocks[i].depth && !blocks[i + 1].depth;
 
 		if (!whole) {
@@ -254,14 +254,14 @@ struct hawk_error *hawk_block_index_finish(struct hawk_block_index *index)
 
 uint64_t hawk_block_index_memory_bytes(const struct hawk_block_index *index)
 {
-	/* Of the directory, which is as large as the address space, pages are used where chunks
-	 * are: next to nothing. */
+	/* Ignores the directory: it spans the address space, but uses pages only where chunks are.
+	 */
 	return (index->heads ? 14 : 12) * (uint64_t)index->count +
 	       (uint64_t)index->chunk_count * (HAWK_CHUNK_RECORDS_BYTES + sizeof(uint16_t)) +
 	       sizeof(uint64_t) * HAWK_CHUNKS_MAX + sizeof(*index->large) * index->large_capacity;
 }
 
-/* The last large block that begins at or below `address`, or NULL. */
+/* Returns the last large block that begins at or below `address`, or NULL. */
 static const struct hawk_large_block *large_below(const struct hawk_block_index *index,
 						  uint64_t address)
 {

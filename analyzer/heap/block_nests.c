@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Blocks in blocks: what they leave of the outer one, and which one an address belongs to.
+ * Nested blocks: computes the outer block's own bytes, and finds the block of an address.
  */
 #include "block_nests.h"
 
@@ -12,7 +12,7 @@
 
 static const uint32_t NO_NEST = UINT32_MAX;
 
-/* Behind the block's last granule. */
+/* Returns the address behind the block's last granule. */
 static uint64_t granule_end(const struct hawk_block_index *index, uint64_t start, uint64_t size)
 {
 	uint64_t mask = (UINT64_C(1) << hawk_block_index_granule_log2(index)) - 1;
@@ -34,7 +34,7 @@ struct hawk_error *hawk_block_nests_settle(struct hawk_block_index *index, unsig
 	return err;
 }
 
-/* The innermost open block is a nest from now on. It came last, or it is one already. */
+/* Makes the innermost open block a nest. It is the last block added, or a nest already. */
 static struct hawk_error *make_nest(struct hawk_block_index *index, struct hawk_open_block *open)
 {
 	if (open->nest != NO_NEST)
@@ -78,7 +78,7 @@ void hawk_block_nests_open(struct hawk_block_index *index, const struct hawk_blo
 		.at = block->start, .end = block->start + block->size, .nest = NO_NEST};
 }
 
-/* The index of the last nest with a number of at most `block`; the count if there is none. */
+/* Returns the index of the last nest with a number of at most `block`, or the count of nests. */
 static size_t last_nest(const struct hawk_block_index *index, uint32_t block)
 {
 	size_t low = 0, high = index->nest_count;
@@ -101,7 +101,8 @@ const struct hawk_nest *hawk_block_nest(const struct hawk_block_index *index, ui
 	return i < index->nest_count && index->nests[i].number == block ? &index->nests[i] : NULL;
 }
 
-/* Whether `address` lies in the header of the block behind `block`, which lies in `nest`. */
+/* Returns true if `address` lies in the header of the block behind `block`, which lies in `nest`.
+ */
 static bool is_header(const struct hawk_block_index *index, const struct hawk_nest *nest,
 		      uint32_t block, uint64_t address)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Blocks in blocks on their way into the index. Internal to heap/.
+ * Nested blocks while the index is filled. Internal to heap/.
  *
- * A block is open until one comes that does not lie in it. Its memory is covered as far as the
- * next block in it, then from behind that one on.
+ * A block is open until a block outside it comes. Its memory is covered up to each nested block and
+ * again from its end.
  */
 #ifndef HAWK_ANALYZER_HEAP_BLOCK_NESTS_H
 #define HAWK_ANALYZER_HEAP_BLOCK_NESTS_H
@@ -14,7 +14,7 @@
 /** Closes open blocks of `depth` and above. */
 struct hawk_error *hawk_block_nests_settle(struct hawk_block_index *index, unsigned depth);
 
-/** Leaves room for `block`, which comes next, in the innermost open block, if there is one. */
+/** Leaves room for `block`, which comes next, in the innermost open block, if any is open. */
 struct hawk_error *hawk_block_nests_cut(struct hawk_block_index *index,
 					const struct hawk_block *block);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Runs of blocks: one pass over the blocks, then one over the records they lie in.
+ * Stores runs of blocks: one pass over the blocks, then one over their records.
  */
 #include "block_run.h"
 
@@ -9,12 +9,12 @@
 
 #include "hawk/base/numbers.h"
 
-/** Blocks on their way into the index. */
+/** A run that is being stored. */
 struct block_run {
 	uint64_t base; /**< address of the first record's KiB */
-	uint64_t room; /**< bytes from there on in which blocks are taken */
+	uint64_t room; /**< bytes from `base` on in which blocks are taken */
 	unsigned granule_log2;
-	uint32_t id;                         /**< of the granule at `base` */
+	uint32_t id;                         /**< id of the granule at `base` */
 	uint32_t *granules, *sizes, *traces; /**< of the run's first block */
 	uint16_t *heads;                     /**< NULL = not kept */
 	struct hawk_block_marks *marks;
@@ -22,8 +22,8 @@ struct block_run {
 };
 
 /**
- * Puts marks of blocks, the last of which ends in front of granule `end`, into the records, and
- * takes them away. Covered are the granules from a start to its end: in binary, 2^end - 2^start.
+ * Moves the marks of blocks into the records; the last block ends before granule `end`. A block
+ * covers the granules from its start to its end: in binary, 2^end - 2^start.
  */
 static void cover_marked(struct hawk_index_record *records, struct hawk_block_marks *marks,
 			 size_t end, uint32_t rank)
@@ -49,8 +49,8 @@ static void cover_marked(struct hawk_index_record *records, struct hawk_block_ma
 	marks->ends[end / 64] = 0;
 }
 
-/** Takes blocks as long as they are usual and the one behind shows that nothing was carved out;
- * returns how many. */
+/** Takes blocks as long as they are usual and the next one shows that nothing was carved out.
+ * Returns their number. */
 static size_t take_run(struct block_run *run, const struct hawk_block *blocks, size_t count)
 {
 	unsigned log2 = run->granule_log2;
@@ -60,7 +60,7 @@ static size_t take_run(struct block_run *run, const struct hawk_block *blocks, s
 		uint64_t within = blocks[i].start - run->base;
 		uint64_t size = blocks[i].size;
 
-		/* An empty one is more than any. */
+		/* An empty block wraps round and fails the test. */
 		if (within >= run->room || size - 1 >= run->room - within)
 			break;
 		run->end = (within + size + (1u << log2) - 1) >> log2;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A run of usual blocks on its way into the index: they lie in one chunk, are neither empty nor
- * carved up, and their records are filled when all of them are there. Internal to heap/.
+ * Adds a run of usual blocks to the index. They lie in one chunk and are neither empty nor carved
+ * up; their records are filled after all of them are stored. Internal to heap/.
  */
 #ifndef HAWK_ANALYZER_HEAP_BLOCK_RUN_H
 #define HAWK_ANALYZER_HEAP_BLOCK_RUN_H
@@ -18,9 +18,10 @@ struct hawk_block_marks {
 };
 
 /**
- * Stores the run at blocks[0], which lies in a chunk that has a number and becomes block `number`:
- * nearly every block is usual, and it is the same as to store one by one, at a third of the cost.
- * There is room for all `count`. Returns how many were taken; never the last one.
+ * Stores the run at blocks[0], which lies in a chunk that has a number and becomes block `number`.
+ * Has the effect of storing blocks one by one, at a third of the cost; nearly every block is usual.
+ * The index must have room for all `count`. Returns the number of blocks stored, never the last
+ * one.
  */
 size_t hawk_block_run_take(const struct hawk_block_index *index, const struct hawk_block *blocks,
 			   size_t count, uint32_t number, struct hawk_block_marks *marks);

@@ -14,8 +14,8 @@ static bool has_header(const struct hawk_heap *heap, uint32_t block)
 	return hawk_heap_knows_of(heap, heap->index.traces[block]) & HAWK_HEAP_HEADERS;
 }
 
-/** The first word of the header of `block`; 0 if it cannot be read.
- * `near`: NULL, or of the heap's target. */
+/** Returns the first word of the header of `block`, 0 if it cannot be read. `near` is of the heap's
+ * target, or NULL. */
 static uint64_t word_of(const struct hawk_heap *heap, struct hawk_near *near, uint32_t block)
 {
 	uint64_t start = hawk_block_start(&heap->index, block);
@@ -74,7 +74,7 @@ bool hawk_heap_next_block(const struct hawk_heap *heap, struct hawk_near *near, 
 	return take_block(heap, near, block, ret);
 }
 
-/* In front of the next block? */
+/* Finds the next block if `address` lies in its header or padding. */
 static bool is_header(const struct hawk_heap *heap, uint64_t address, struct hawk_block *ret)
 {
 	uint32_t block = hawk_block_index_first(&heap->index, address + 1);
@@ -88,7 +88,8 @@ static bool is_header(const struct hawk_heap *heap, uint64_t address, struct haw
 	return true;
 }
 
-/* Where a block may have died that `address` was in: behind all live ones below. */
+/* Returns the lowest start of a dead block that may have held `address`: the end of all live blocks
+ * below. */
 static uint64_t dead_from(const struct hawk_heap *heap, uint64_t address)
 {
 	const struct hawk_mapping *mapping = hawk_target_mapping_at(heap->target, address);
@@ -109,8 +110,8 @@ enum hawk_block_state hawk_heap_at(const struct hawk_heap *heap, uint64_t addres
 	uint32_t block = heap->index.count ? hawk_block_index_find(&heap->index, address, &interior)
 					   : HAWK_BLOCK_NOWHERE;
 
-	/* The header of a block that was carved out of another one lies in that; of two blocks
-	 * without a gap the first may be empty: its pointer is the next one's header. */
+	/* A carved block's header lies in the outer block. Of two blocks without a gap the first
+	 * may be empty: its pointer is the next one's header. */
 	if ((block == HAWK_BLOCK_NOWHERE || interior) && is_header(heap, address, ret))
 		return HAWK_BLOCK_HEADER;
 	if (block != HAWK_BLOCK_NOWHERE) {

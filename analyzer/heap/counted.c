@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Allocations minus frees, trace by trace. A process dies between the two halves of a call: a trace
- * may then have one free too many for each thread, which counts as none live.
+ * Counts allocations minus frees, trace by trace. A process may die in the middle of a call. So a
+ * trace may have one free too many for each thread, which counts as no live block.
  */
 #include "counted.h"
 
@@ -32,8 +32,8 @@ static void add_traces(struct hawk_heap *heap, const struct hawk_trace_counters 
 	}
 }
 
-/* With sample=: what the live sampled blocks stand for. Of their sizes only the sum is known, so
- * the error is that of blocks of one size. */
+/* Estimates live blocks with sample=. Only the sum of sampled sizes is known, so the error is that
+ * of blocks of equal size. */
 static struct hawk_error *apply_samples(struct hawk_heap *heap,
 					const struct hawk_trace_counters *counters)
 {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Goes from heap to heap: looks only at the first block behind each.
+ * Walks from heap to heap: examines only the first block behind each.
  */
 #include "heaps.h"
 
 #include "hawk/libc/chunk.h"
 #include "sealed/scan.h"
 
-/** A walk over the heaps that blocks lie in. */
+/** A walk over the heaps that hold blocks. */
 struct heap_walk {
 	const struct hawk_heap *heap;
-	uint64_t end;    /**< of the last one */
-	uint64_t start;  /**< of the one at hand, */
-	uint64_t block;  /**< the first block in it, */
-	bool is_claimed; /**< whether it is a source's, */
-	bool is_chunk;   /**< and whether glibc's words speak of it */
+	uint64_t end;    /**< end of the last one */
+	uint64_t start;  /**< start of the current one */
+	uint64_t block;  /**< number of its first block */
+	bool is_claimed; /**< a source has claimed it */
+	bool is_chunk;   /**< glibc's words describe it */
 };
 
 static uint64_t most(uint64_t a, uint64_t b)
@@ -23,8 +23,8 @@ static uint64_t most(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Where the allocator's pointer to the block is, below header and padding; 0 = the header is not
- * there. */
+/* Returns the allocator's pointer to the block, below header and padding, or 0 if the header cannot
+ * be read. */
 static uint64_t pointer_of(const struct hawk_target *target, uint64_t start)
 {
 	struct hawk_block block = {.start = start};
@@ -42,7 +42,7 @@ static bool has_header(const struct hawk_heap *heap, uint32_t number)
 	return hawk_heap_knows_of(heap, heap->index.traces[number]) & HAWK_HEAP_HEADERS;
 }
 
-/* Finds the heap that glibc's words in front of block `number` speak of. */
+/* Finds the heap that glibc's words before block `number` describe. */
 static bool find_chunk(const struct hawk_heap *heap, uint32_t number, uint64_t end,
 		       struct hawk_span *ret)
 {
@@ -55,7 +55,7 @@ static bool find_chunk(const struct hawk_heap *heap, uint32_t number, uint64_t e
 	return pointer && hawk_chunk_heap(heap->target, pointer, end, ret) && ret->end > start;
 }
 
-/* The mapping around a block without words that tell more, from the last heap on. */
+/* Takes the mapping around a block without such words, from the last heap on. */
 static void take_mapping(struct heap_walk *walk, uint64_t header, uint64_t end)
 {
 	const struct hawk_target *target = walk->heap->target;
@@ -88,7 +88,7 @@ static bool next_heap(struct heap_walk *walk)
 	if (walk->is_claimed) {
 		walk->end = most(claim->end, start + 1);
 	} else if (walk->is_chunk) {
-		/* Whatever a damaged heap says, it holds its block. */
+		/* Even a damaged heap holds its block. */
 		walk->start = most(chunk.start, walk->end);
 		walk->end = most(chunk.end, end);
 	} else {
@@ -134,7 +134,7 @@ struct hawk_error *hawk_heap_keep_heaps(const struct hawk_heap *heap, hawk_keep_
 	struct heap_walk walk = {.heap = &bare};
 	struct hawk_error *err = NULL;
 
-	bare.spans = (struct hawk_heap_spans){0}; /* none of the source that asks now */
+	bare.spans = (struct hawk_heap_spans){0}; /* without spans of the asking source */
 	while (!err && next_heap(&walk)) {
 		struct hawk_span numbers[HAWK_CHUNK_NUMBERS];
 		size_t count =

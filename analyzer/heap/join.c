@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Takes the lowest block of all walks, and holds it back until the next one shows that nothing lies
- * in it. The blocks of a single source go through as they are.
+ * Takes the lowest block of all walks, and holds it back until the next block shows that nothing
+ * lies in it. Blocks of a single source pass unchanged.
  */
 #include "join.h"
 
@@ -65,7 +65,8 @@ static uint64_t end_of(const struct hawk_block *block)
 	return block->start + (block->size ? block->size : 1);
 }
 
-/* Whether the block may follow what was given out, as one that is carved out of it or behind it. */
+/* Returns true if the block may follow the blocks given out: carved out of the last one or behind
+ * it. */
 static bool follows(const struct hawk_join *join, const struct hawk_block *block, uint64_t start,
 		    uint64_t end)
 {
@@ -74,7 +75,7 @@ static bool follows(const struct hawk_join *join, const struct hawk_block *block
 	       end_of(block) > block->start;
 }
 
-/* Whether the blocks of the only source can go through. */
+/* Returns true if the blocks of the only source can pass unchanged. */
 static bool are_in_order(struct hawk_join *join, const struct hawk_block *blocks, size_t count)
 {
 	uint64_t start = join->start, end = join->end;
@@ -91,8 +92,8 @@ static bool are_in_order(struct hawk_join *join, const struct hawk_block *blocks
 	return true;
 }
 
-/* Of blocks that begin at one address the larger one is the outer one. A source that was asked
- * earlier knows better: its block comes later. */
+/* Orders blocks by address. At one address the larger block is the outer one and comes first. Among
+ * equals the earlier source knows better: its block comes later. */
 static bool is_before(const struct hawk_block *a, const struct hawk_block *b)
 {
 	return a->start != b->start ? a->start < b->start : a->size >= b->size;
@@ -136,7 +137,7 @@ static void leave_out(struct hawk_join *join, const struct hawk_block *block, un
 					});
 }
 
-/* The next block of source `source`, with the heap's number. */
+/* Returns the next block of source `source`, with the heap's number. */
 static struct hawk_block take(struct hawk_join *join, unsigned source)
 {
 	const struct hawk_heap *heap = join->heap;

@@ -12,12 +12,12 @@ enum {
 	SECOND_NS = 1000000000,
 	CLOCK_SET_SECONDS = 1000000000, /**< in 2001: an earlier start is of a clock not set yet */
 	IDLE_MIN_SECONDS = 5,           /**< a core takes time to be written */
-	IDLE_SHARE = 8,                 /**< of the life before: less idling does not matter */
+	IDLE_SHARE = 8, /**< of the life before: a smaller share of idling does not matter */
 };
 
 struct bounds {
 	uint64_t start_ns; /**< CLOCK_REALTIME, all of them */
-	uint64_t clock_ns; /**< the tracer's last look */
+	uint64_t clock_ns; /**< the tracer's last clock reading */
 	uint64_t present_ns;
 };
 
@@ -40,7 +40,8 @@ static void set_end(struct hawk_life *life, enum hawk_life_end end, uint64_t uni
 		life->end_units = units;
 }
 
-/* The latest number that can be a time of death: numbers by chance are hardly ever in between. */
+/* Returns the latest number in the name that can be a time of death. Other numbers hardly ever lie
+ * within the bounds. */
 static uint64_t time_in_name(const struct bounds *bounds, const struct hawk_end_times *times)
 {
 	uint64_t latest = 0;

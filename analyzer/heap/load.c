@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What one walk of a source gives becomes the block index, and sums by trace, which become sites.
+ * Walks the sources once: blocks go to the block index and to sums by trace, which become sites.
  */
 #include "hawk/base/cleanup.h"
 #include "counted.h"
@@ -25,21 +25,21 @@ struct tally {
 	uint8_t newest;
 };
 
-/** Of one walk. */
+/** The sums of one walk. */
 struct tallies {
 	uint32_t trace_count;
-	/** By number of trace or class; the last one is for traces that are not in the table. */
+	/** By number of trace or class; the last one takes traces that are not in the table. */
 	struct tally *items;
 	struct hawk_block_index *index;
-	char *refusal; /**< why there are no more blocks in the index; NULL = all are */
-	/** Numbers among `items` of the latest blocks of each depth that may be carved up. */
+	char *refusal; /**< the reason why the index lacks further blocks; NULL = it has all */
+	/** By depth: the number among `items` of the latest block that may be carved up. */
 	uint32_t latest[HAWK_BLOCK_DEPTH_MAX + 1];
 	uint64_t sample_mean;
 	struct hawk_sample_tally *samples; /**< as `items`; NULL without a mean */
 	uint64_t carved_objects, carved_bytes;
 };
 
-/* Counts a block, whatever was carved out of it. Returns the tally's number. */
+/* Counts a block, nested blocks included. Returns the tally's number. */
 static inline uint32_t add_block(const struct tallies *tallies, const struct hawk_block *block)
 {
 	uint32_t number = block->trace < tallies->trace_count ? block->trace : tallies->trace_count;
@@ -54,7 +54,7 @@ static inline uint32_t add_block(const struct tallies *tallies, const struct haw
 	return number;
 }
 
-/* Blocks that cannot be numbered are counted all the same. */
+/* Goes on counting when blocks can no longer be numbered. */
 static struct hawk_error *refuse(struct tallies *tallies, struct hawk_error *err)
 {
 	if (!err || hawk_error_code(err) != HAWK_ERROR_UNSUPPORTED)
@@ -73,7 +73,7 @@ static struct hawk_error *take_blocks(struct tallies *tallies, const struct hawk
 		tallies->latest[block->depth] = add_block(tallies, block);
 		if (!block->depth)
 			continue;
-		/* What was carved out of a block is no longer its own. */
+		/* Carved bytes no longer belong to the outer block. */
 		tallies->items[tallies->latest[block->depth - 1]].bytes -=
 			block->size + HAWK_HEADER_BYTES;
 		tallies->carved_objects++;
@@ -138,8 +138,8 @@ static void add_sums(struct hawk_heap *heap, const struct tallies *tallies)
 	}
 }
 
-/* Blocks that may count as live without a header, in tables of tracers that were not exact in the
- * middle of a call: one for each thread, but the one that died rarely was in one. */
+/* Returns the blocks that may count as live without a header. Older tracers were not exact in the
+ * middle of a call: one block for each thread, but the thread that died was rarely in a call. */
 static size_t blocks_in_flight(const struct hawk_heap *heap)
 {
 	size_t threads;
@@ -151,21 +151,21 @@ static size_t blocks_in_flight(const struct hawk_heap *heap)
 	return threads && hawk_target_process(heap->target)->signal ? threads - 1 : threads;
 }
 
-/* Whether the counters tell how many blocks there should be. */
+/* Returns true if the counters give the number of live blocks. */
 static bool counters_are_known(const struct hawk_heap *heap)
 {
 	if (!(heap->knows & HAWK_HEAP_COUNTERS))
 		return false;
-	/* A file goes on counting when the core of a process that lives has been written. */
+	/* A table file goes on counting after the core of a living process was written. */
 	if (hawk_target_table(heap->target) != heap->target &&
 	    !hawk_target_process(heap->target)->signal)
 		return false;
-	return !heap->discarded_heaps && /* frees of theirs were not counted */
+	return !heap->discarded_heaps && /* frees of their blocks were not counted */
 	       !(heap->table &&
 		 hawk_table_header(heap->table)->compatible_flags & HAWK_TABLE_COPIED);
 }
 
-/* Blocks that the counters call live and the walk did not find. */
+/* Returns the blocks that the counters call live but the walk did not find. */
 static uint64_t blocks_not_found(const struct hawk_heap *heap)
 {
 	const struct hawk_table_totals *totals = &heap->totals;
@@ -192,11 +192,11 @@ bool hawk_heap_is_whole(const struct hawk_heap *heap)
 	       !heap->damages.counts[HAWK_DAMAGE_HEADER];
 }
 
-/* So many, and such a share of those that were found, are not what a program overwrites. */
+/* Above these limits, memory is missing rather than overwritten. */
 enum { UNACCOUNTED_MANY = 64, UNACCOUNTED_SHARE = 16 };
 
-/* Where all memory is there, their headers were overwritten. Says so, and has roots look for what
- * such blocks held. */
+/* Reports missing blocks; with all memory present their headers were overwritten. Makes roots
+ * search their heaps, for pointers that such blocks held. */
 static void report_unaccounted(struct hawk_heap *heap, struct hawk_findings *findings)
 {
 	uint64_t unaccounted = hawk_heap_unaccounted(heap);
@@ -222,8 +222,8 @@ static void report_unaccounted(struct hawk_heap *heap, struct hawk_findings *fin
 		unaccounted == 1 ? "has" : "have");
 }
 
-/* Makes a heap without blocks unknown if memory is missing in which blocks may lie, and no counters
- * prove that there are none. */
+/* Makes a heap without blocks unknown if missing memory may hold blocks and no counters prove the
+ * contrary. */
 static struct hawk_error *doubt_empty(const struct hawk_findings *findings, struct hawk_heap *heap)
 {
 	bool counted = counters_are_known(heap) && !heap->totals.too_low;
@@ -279,7 +279,7 @@ static struct hawk_error *walk(struct tallies *tallies, struct hawk_heap *heap)
 	return hawk_block_index_init(&heap->index, 0);
 }
 
-/* Whether they can be read later. */
+/* Returns true if headers can be read later. */
 static bool headers_stay(const struct hawk_heap *heap)
 {
 	return heap->knows & HAWK_HEAP_CONTENTS && !hawk_target_process(heap->target)->live;
@@ -318,7 +318,7 @@ static void report_clipped(const struct hawk_heap_sums *sums, struct hawk_findin
 				  sums->clipped == 1 ? "" : "s");
 }
 
-/* Memory that could not be told apart into blocks may hold live ones. */
+/* Makes spans of damage unsound: memory that cannot be divided into blocks may hold live ones. */
 static struct hawk_error *distrust_damaged(struct hawk_heap *heap)
 {
 	struct hawk_error *err = NULL;
@@ -393,7 +393,7 @@ static struct hawk_error *load_blocks(struct hawk_findings *findings, struct haw
 	return err;
 }
 
-/* Of a source that has nothing else. */
+/* Loads the sites of a source that has nothing else. */
 static struct hawk_error *load_sites(struct hawk_findings *findings, struct hawk_heap *heap)
 {
 	struct hawk_error *err = hawk_block_index_init(&heap->index, 0);
@@ -411,8 +411,8 @@ static struct hawk_error *load_sites(struct hawk_findings *findings, struct hawk
 
 /* Blocks with stacks come first. */
 static const struct hawk_heap_source *const traced_sources[] = {&hawk_heap_sealed};
-/* glibc's comes last: a walk of its chunks could go astray in memory that another allocator has of
- * the same program break. */
+/* glibc's comes last: a walk of its chunks could go astray in another allocator's memory from
+ * sbrk(). */
 static const struct hawk_heap_source *const untraced_sources[] = {
 	&hawk_heap_musl,     &hawk_heap_mimalloc, &hawk_heap_jemalloc,
 	&hawk_heap_tcmalloc, &hawk_heap_glibc,
@@ -437,7 +437,7 @@ static void report_discarded(const struct hawk_table_header *header, struct hawk
 				  times, outcome);
 }
 
-/* What only the tracer's table says. */
+/* Takes over the values that only the tracer's table has. */
 static void use_table(struct hawk_heap *heap, struct hawk_table *table,
 		      struct hawk_findings *findings)
 {
@@ -453,7 +453,7 @@ static void use_table(struct hawk_heap *heap, struct hawk_table *table,
 	report_discarded(header, findings);
 }
 
-/* Asks for the classes behind number `first` that are no traces. */
+/* Asks for the classes from number `first` on, which are no traces. */
 static struct hawk_error *make_classes(const struct hawk_heap_found *found, uint32_t first,
 				       struct hawk_heap *heap)
 {
@@ -475,8 +475,7 @@ static struct hawk_error *make_classes(const struct hawk_heap_found *found, uint
 	return NULL;
 }
 
-/* Gives what was found numbers of its own; of a snapshot they are those of the heap that was saved.
- */
+/* Gives the classes found their own numbers; a snapshot's keep those of the saved heap. */
 static struct hawk_error *add_origins(struct hawk_heap_found *found, struct hawk_heap *heap)
 {
 	uint32_t first = heap->trace_count;
@@ -484,7 +483,7 @@ static struct hawk_error *add_origins(struct hawk_heap_found *found, struct hawk
 	const struct hawk_heap_origin *origins = found->origin_count ? found->origins : &own;
 	unsigned count = found->origin_count ? found->origin_count : 1;
 
-	if (!found->class_count) /* number 0 is always there */
+	if (!found->class_count) /* number 0 always exists */
 		found->class_count = 1;
 	if (found->class_count > UINT32_MAX - 1 - first)
 		return hawk_error_create(HAWK_ERROR_UNSUPPORTED, "there are too many classes");
@@ -525,7 +524,7 @@ static void forget(struct hawk_heap_found *found)
 	hawk_heap_spans_deinit(&found->spans);
 }
 
-/* Whether there is a heap of the source; what is known before any block. */
+/* Looks for the source's heap, and takes over what is known before any block. */
 static struct hawk_error *find(const struct hawk_heap_source *source,
 			       struct hawk_findings *findings, struct hawk_heap *heap)
 {
@@ -552,7 +551,7 @@ static struct hawk_error *load(struct hawk_findings *findings, struct hawk_heap 
 {
 	struct hawk_error *err;
 
-	if (!heap->knows) { /* of a snapshot's heap only the table may be there */
+	if (!heap->knows) { /* a snapshot may have only its heap's table */
 		heap->unknown = heap->table ? HAWK_HEAP_BLOCKS_MISSING
 					    : hawk_heap_unknown_why(heap->target, findings);
 		return hawk_block_index_init(&heap->index, 0);
@@ -585,8 +584,8 @@ struct hawk_error *hawk_heap_load_from(const struct hawk_heap_source *const *sou
 	return err;
 }
 
-/* Blocks of a process that was traced are those that the tracer knows, even if its table is
- * missing: in chunks of the allocator, pointers lead behind the tracer's headers. */
+/* Returns true if the process was traced. Its blocks are those that the tracer knows, even if its
+ * table is missing: pointers lead behind the tracer's headers in the allocator's chunks. */
 static bool was_traced(const struct hawk_heap *heap)
 {
 	return heap->knows || heap->unknown == HAWK_HEAP_TABLE_UNREADABLE ||

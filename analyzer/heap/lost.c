@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Says how many blocks have traces that are missing from the table or unreadable.
+ * Reports the number of blocks whose traces are missing from the table or unreadable.
  */
 #include "hawk/heap/lost.h"
 

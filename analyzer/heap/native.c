@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Heaps by the allocator's own structures. Blocks have no stacks: they are grouped by their virtual
- * table, else by size, in the same classes whatever the allocator.
+ * Makes heaps from allocators' own structures. Blocks have no stacks: they are grouped by their
+ * virtual table, else by size. Classes are the same for all allocators.
  */
 #include "native.h"
 
 #include "hawk/heap/heap.h"
 #include "hawk/heap/vtables.h"
 
-/** Numbers of classes: 0 is of nothing, then internal blocks, sizes in steps of 8 bytes, ranges,
- * four to each power of two, and virtual tables. */
+/** Class numbers: 0 is unused, then internal blocks, sizes in steps of 8 bytes, ranges (four to
+ * each power of two), virtual tables. */
 enum {
 	CLASS_INTERNAL = 1,
 	CLASS_SIZE = 2,
 	SIZE_STEP = 8,
 	SIZES = 128,
 	CLASS_RANGE = CLASS_SIZE + SIZES,
-	RANGE_LOG2 = 10, /* bytes of the first */
+	RANGE_LOG2 = 10, /* log2 of the bytes of the first range */
 	RANGES_A_POWER = 4,
 	RANGES = RANGES_A_POWER * (48 - RANGE_LOG2),
 	CLASS_VTABLE = CLASS_RANGE + RANGES,
@@ -41,7 +41,7 @@ static struct hawk_error *claims_of(const struct hawk_heap_spans *spans, struct 
 	return err;
 }
 
-/* Leaves `native->state` NULL where the allocator is not there. */
+/* Finds the allocator. Leaves `native->state` NULL if it is absent. */
 static struct hawk_error *find_state(const struct hawk_heap_search *search, struct native *native)
 {
 	struct hawk_claims claims = {0};
@@ -120,10 +120,10 @@ static uint32_t class_of_size(uint64_t bytes)
 	       (uint32_t)(bytes >> (log2 - 2) & (RANGES_A_POWER - 1));
 }
 
-/* What a walk needs. */
+/* The state of a walk. */
 struct cursor {
 	void *pieces;
-	struct hawk_near near; /**< of first words */
+	struct hawk_near near; /**< for blocks' first words */
 };
 
 static uint32_t class_of(const struct native *native, struct cursor *cursor,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The stable hash of a stack: independent of address space randomization, host and restarts.
+ * Computes the stable hash of a stack, independent of address space randomization, host and
+ * restarts.
  */
 #include "site_id.h"
 
@@ -49,13 +50,13 @@ uint64_t hawk_site_module_identity(const struct hawk_table_module *module)
 	return identity(module->build_id, module->build_id_bytes, module->path);
 }
 
-/* Small ids are taken; one hash in 2^63 is moved away. */
+/* Small ids are reserved; one hash in 2^63 is changed to avoid them. */
 static uint64_t not_special(uint64_t id)
 {
 	return id > HAWK_SITE_NOT_SAMPLED ? id : ~id;
 }
 
-/* What scopes and a type add to a stack's name: their texts and where they lie. */
+/* Mixes in scopes and a type: their texts and places. */
 static uint64_t mix_marks(const struct hawk_table *table, const struct hawk_trace *trace,
 			  uint64_t id)
 {
@@ -85,7 +86,7 @@ uint64_t hawk_site_id_with(const struct hawk_table *table, const uint64_t *ident
 	for (uint32_t i = 0; i < trace->frame_count; i++) {
 		uint64_t exact = trace->frames[i] & HAWK_PC_EXACT;
 		uint64_t pc = trace->frames[i] & ~HAWK_PC_EXACT;
-		/* A return address may be the first byte behind its module: behind a call that does
+		/* A return address may be the first byte behind its module, after a call that does
 		 * not return. */
 		const struct hawk_table_module *module =
 			hawk_table_module_at(table, exact ? pc : pc - 1, trace->generation);

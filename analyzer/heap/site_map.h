@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Sites under construction: found by id, merged from traces. Internal to analysis/.
+ * Builds sites: finds them by id, merges traces. Internal to heap/.
  */
 #ifndef HAWK_ANALYZER_HEAP_SITE_MAP_H
 #define HAWK_ANALYZER_HEAP_SITE_MAP_H
@@ -16,8 +16,8 @@ enum {
 
 /**
  * Fills sites and site_of_trace of `heap` from its table and trace_count: one site for each
- * distinct stack, cumulative counters summed up, no live blocks yet. The first two sites are the
- * special ones.
+ * distinct stack, cumulative counters summed up, no live blocks yet. The two special sites come
+ * first.
  */
 struct hawk_error *hawk_site_map_make(struct hawk_heap *heap);
 

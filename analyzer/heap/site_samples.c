@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Weights summed up by trace, then by site.
+ * Sums up weights by trace, then by site.
  */
 #include "site_samples.h"
 
@@ -24,7 +24,7 @@ void hawk_site_samples_add_blocks(const struct hawk_block *blocks, size_t count,
 		uint64_t weight;
 		double w, variance;
 
-		/* Left out by the sample, as nearly all are. */
+		/* Not sampled, like nearly all blocks. */
 		if (block->trace <= HAWK_TRACE_ID_NOT_SAMPLED)
 			continue;
 		weight = hawk_sample_weight(block->size, mean);
@@ -37,7 +37,7 @@ void hawk_site_samples_add_blocks(const struct hawk_block *blocks, size_t count,
 	}
 }
 
-/* SSE2 is part of x86-64, and there is no call of a library. */
+/* Uses SSE2, part of x86-64, to avoid a library call. */
 static uint64_t square_root(double value)
 {
 	__m128d number = _mm_set_sd(value);
@@ -82,7 +82,8 @@ static void apply_site(struct hawk_site *site, const struct sums *sums, uint64_t
 	site->alloc_bytes = sums->alloc_bytes;
 	sample->inuse_objects_error = square_root(sums->live.objects_variance);
 	sample->inuse_bytes_error = square_root(sums->live.bytes_variance);
-	/* Of an allocation of s bytes s^2 (1 - p) / p is at most s times the mean. */
+	/* The variance of an allocation of s bytes, s^2 (1 - p) / p, is at most s times the mean.
+	 */
 	sample->alloc_bytes_error = square_root((double)sums->alloc_bytes * (double)mean);
 }
 

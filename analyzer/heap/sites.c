@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * From traces to sites. Several traces are one site when a library was loaded again elsewhere, or
- * when threads met at the same new stack.
+ * Makes sites from traces. Several traces make one site if a library was loaded again elsewhere, or
+ * if threads met the same new stack at once.
  */
 #include "site_map.h"
 
@@ -58,7 +58,7 @@ static struct hawk_error *grow(struct site_map *map)
 	return NULL;
 }
 
-/* The index of the site with `id`; a new one gets `trace`. */
+/* Finds or adds the site with `id`; a new one gets `trace`. */
 static struct hawk_error *intern(struct site_map *map, uint64_t id, uint32_t trace, uint32_t *ret)
 {
 	uint32_t *bucket;
@@ -108,7 +108,7 @@ static struct hawk_error *intern_special(struct site_map *map)
 	return err;
 }
 
-/* Blocks of one class are a site, whose id is the same in every heap. */
+/* Makes a site of each class, with the same id in every heap. */
 static struct hawk_error *intern_classes(const struct hawk_heap *heap, struct site_map *map)
 {
 	struct hawk_error *err = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Objects of equal size in a row, and which of them are live.
+ * Rows of objects of equal size, and the state of each object.
  */
 #include "slabs.h"
 
@@ -116,7 +116,7 @@ uint64_t hawk_slabs_mark_list(struct hawk_slabs *slabs, struct hawk_near *near, 
 	return count;
 }
 
-/** Goes through objects in ascending order. */
+/** Walks objects in ascending order. */
 struct cursor {
 	const struct hawk_slabs *slabs;
 	size_t slab;

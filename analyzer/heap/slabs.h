@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Objects of equal size in a row, and which of them are live: what tcmalloc calls a span, jemalloc
- * a slab, mimalloc a page, and one large block on its own as well. Two bits an object. Private to
- * heap/.
+ * Rows of objects of equal size, and the state of each object, in two bits. A row is tcmalloc's
+ * span, jemalloc's slab, mimalloc's page, or a single large block. Private to heap/.
  */
 #ifndef HAWK_ANALYZER_HEAP_SLABS_H
 #define HAWK_ANALYZER_HEAP_SLABS_H
@@ -13,7 +12,7 @@
 enum hawk_object_state {
 	HAWK_OBJECT_LIVE = 0,
 	HAWK_OBJECT_FREE = 1,
-	HAWK_OBJECT_CACHED = 2,   /**< by a thread or a processor: free, and looks live */
+	HAWK_OBJECT_CACHED = 2,   /**< by a thread or a processor: free but looks live */
 	HAWK_OBJECT_INTERNAL = 3, /**< live, the allocator's own */
 };
 
@@ -30,14 +29,14 @@ struct hawk_slabs {
 	size_t count, capacity;
 	uint8_t *states; /**< four objects a byte */
 	uint64_t object_count;
-	size_t overlapping; /**< slabs left out, because they reach into an earlier one */
+	size_t overlapping; /**< slabs dropped because they reach into an earlier one */
 };
 
 /** Adds a slab; empty ones and those that wrap around are ignored. */
 struct hawk_error *hawk_slabs_add(struct hawk_slabs *slabs, uint64_t start, uint64_t object_bytes,
 				  uint64_t count);
 
-/** Call once, when all are added: sorts them; all objects are live. */
+/** Sorts the slabs and makes all objects live. Call once, after all are added. */
 struct hawk_error *hawk_slabs_finish(struct hawk_slabs *slabs);
 void hawk_slabs_deinit(struct hawk_slabs *slabs);
 
@@ -47,17 +46,16 @@ const struct hawk_slab *hawk_slabs_at(const struct hawk_slabs *slabs, uint64_t a
 enum hawk_object_state hawk_slabs_state(const struct hawk_slabs *slabs, uint64_t object);
 
 /**
- * Says what became of the object that begins at `address`. Returns false, and changes nothing, if
- * none begins there or if it is not live: so a list of free objects that runs in a ring, or into
- * another one, is left at once.
+ * Sets the state of the object that begins at `address`. Returns false and changes nothing if no
+ * live object begins there. So a walk over a free list stops at a ring or at another list.
  */
 bool hawk_slabs_mark(struct hawk_slabs *slabs, uint64_t address, enum hawk_object_state state);
 
-/** The same with the object's number, as in `first` and those that follow. */
+/** As hawk_slabs_mark(), with the object's number, counted over all slabs. */
 void hawk_slabs_set(struct hawk_slabs *slabs, uint64_t object, enum hawk_object_state state);
 
 /** Marks all objects of a list in which each begins with the address of the next, masked with
- * `mask`. Returns how many; stops at the first that is none. */
+ * `mask`. Returns their number; stops at the first that is no live object. */
 uint64_t hawk_slabs_mark_list(struct hawk_slabs *slabs, struct hawk_near *near, uint64_t first,
 			      uint64_t mask, enum hawk_object_state state);
 

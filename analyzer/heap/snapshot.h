@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The record of a heap in a snapshot, beside its blocks. Internal to heap/.
+ * The record of a heap in a snapshot, except its blocks. Internal to heap/.
  */
 #ifndef HAWK_ANALYZER_HEAP_SNAPSHOT_H
 #define HAWK_ANALYZER_HEAP_SNAPSHOT_H
@@ -16,7 +16,7 @@ struct hawk_heap_record {
 	struct hawk_heap_sums sums;
 	uint64_t overlapping, implausible; /**< of `damages`, also from older writers */
 	struct hawk_accounting accounting;
-	/* None of the following is in snapshots of older writers. */
+	/* Snapshots of older writers lack the following. */
 	struct hawk_heap_origin origins[HAWK_HEAP_SOURCES_MAX];
 	unsigned origin_count;
 	bool small_granules;
@@ -34,14 +34,14 @@ struct hawk_heap_record {
 	uint32_t lost_site;
 };
 
-/** `target` is what classes have their modules of. */
+/** Saves the record. Classes' modules are those of `target`. */
 struct hawk_error *hawk_heap_record_save(const struct hawk_heap_record *record,
 					 const struct hawk_target *target,
 					 struct hawk_snapshot_writer *writer);
 struct hawk_error *hawk_heap_record_read(const struct hawk_target *target,
 					 struct hawk_heap_record *ret);
 
-/** Of a record that was read; accepts zeros. */
+/** Frees a record that was read; accepts zeros. */
 void hawk_heap_record_deinit(struct hawk_heap_record *record);
 
 /* snapshot_parts.c: the end of the record. */

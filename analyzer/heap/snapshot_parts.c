@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What sources said of a heap, to and from a snapshot: origins, spans, damages, classes.
+ * Saves and reads sources' data about a heap in a snapshot: origins, spans, damages, classes.
  */
 #include "snapshot.h"
 
@@ -82,7 +82,7 @@ void hawk_heap_parts_put(const struct hawk_heap_record *record, const struct haw
 	put_classes(record, target, to);
 }
 
-/** Names go to one piece of memory, which is as large as what is left to be read. */
+/** Names share one piece of memory, as large as the rest of the record. */
 struct names {
 	char *at;
 };
@@ -208,7 +208,7 @@ struct hawk_error *hawk_heap_parts_get(struct hawk_cursor *from, const struct ha
 	struct names names;
 	struct hawk_error *err;
 
-	if (from->failed || from->at == from->size) { /* of an older writer */
+	if (from->failed || from->at == from->size) { /* from an older writer */
 		record->damages.counts[HAWK_DAMAGE_OVERLAP] = record->overlapping;
 		record->damages.counts[HAWK_DAMAGE_HEADER] = record->implausible;
 		return NULL;

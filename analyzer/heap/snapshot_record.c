@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The sums of a heap, and sites where it has no blocks, to and from a snapshot.
+ * Saves and reads the sums of a heap, and sites if it has no blocks.
  */
 #include "snapshot.h"
 
@@ -12,7 +12,7 @@
 #define SUM(member)     offsetof(struct hawk_heap_record, sums.member)
 #define ACCOUNT(member) offsetof(struct hawk_heap_record, accounting.member)
 
-/* In the order of the file. More may follow in later versions: a reader skips those. */
+/* The numbers in file order. Later versions may append more, which a reader skips. */
 static const size_t numbers[] = {
 	offsetof(struct hawk_heap_record, blocks),
 	SUM(blocks),
@@ -40,7 +40,7 @@ static const size_t numbers[] = {
 
 enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
 
-/** Of a site, in the order of the file. */
+/** A site's numbers in file order. */
 static const size_t site_numbers[] = {
 	offsetof(struct hawk_site, id),
 	offsetof(struct hawk_site, inuse_objects),
@@ -112,7 +112,7 @@ struct hawk_error *hawk_heap_record_save(const struct hawk_heap_record *record,
 	return hawk_snapshot_put(writer, HAWK_SNAPSHOT_HEAP, &piece);
 }
 
-/* An index of a site, or UINT32_MAX; one more in the file. */
+/* Reads an index of a site, or UINT32_MAX; the file stores it plus one. */
 static uint32_t get_site(struct hawk_cursor *from, size_t count)
 {
 	uint64_t value = hawk_column_get_below(from, (uint64_t)UINT32_MAX + 1);

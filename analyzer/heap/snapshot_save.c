@@ -29,7 +29,7 @@ static uint64_t chunk_of(const struct hawk_block_index *index, uint32_t block)
 	return hawk_block_start(index, block) >> hawk_block_index_chunk_log2(index);
 }
 
-/* In how many blocks each lies. */
+/* Finds the nesting depth of each block. */
 static struct hawk_error *find_depths(struct saver *saver)
 {
 	const struct hawk_block_index *index = &saver->heap->index;
@@ -45,7 +45,7 @@ static struct hawk_error *find_depths(struct saver *saver)
 	return NULL;
 }
 
-/* A frame may begin here: at a chunk, with a block that is in no other. */
+/* Returns true if a frame may begin here: at a chunk, with a block that is not nested. */
 static bool may_begin(const struct saver *saver, uint32_t block)
 {
 	const struct hawk_block_index *index = &saver->heap->index;
@@ -87,7 +87,8 @@ static struct hawk_error *read_blocks(const struct saver *saver, const struct fr
 	return NULL;
 }
 
-/* From the end of the block before, in granules: nearly always the room of a header. */
+/* Puts starts as distances from the end of the previous block, in granules: mostly just a header.
+ */
 static void put_starts(struct hawk_column *to, unsigned granule_log2,
 		       const struct hawk_block *blocks, size_t count)
 {

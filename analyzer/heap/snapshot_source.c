@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The blocks in a snapshot as the source of a heap. Frames are decoded a batch at a time, on
- * several threads; then their blocks are checked in ascending order, since everything above relies
- * on that, and go to the sink.
+ * The source of blocks in a snapshot. Frames are decoded a batch at a time, on several threads.
+ * Their blocks are then checked to ascend, since all layers above rely on that, and go to the sink.
  */
 #include "snapshot.h"
 
@@ -22,14 +21,14 @@ struct decoded {
 	struct hawk_block *blocks;
 	size_t count;
 	uint64_t first;
-	bool deep; /**< there are blocks in blocks */
+	bool deep; /**< some blocks are nested */
 	struct hawk_error *err;
 };
 
-/** What lies in order so far, over all frames. */
+/** The state of the order check, over all frames. */
 struct order {
 	uint64_t start; /**< of the next block, at least */
-	/** Of the latest block of each depth below `next_depth`. */
+	/** Ranges of the latest block of each depth below `next_depth`. */
 	uint64_t starts[HAWK_BLOCK_DEPTH_MAX + 1];
 	uint64_t ends[HAWK_BLOCK_DEPTH_MAX + 1];
 	unsigned next_depth; /**< of the next block, at most */
@@ -40,8 +39,8 @@ struct walker {
 	const struct hawk_snapshot *snapshot;
 	unsigned granule_log2;
 	unsigned threads;
-	size_t batch;          /**< number of the first frame of the batch */
-	unsigned frames, next; /**< of the batch; the one that comes next */
+	size_t batch;          /**< number of the batch's first frame */
+	unsigned frames, next; /**< of the batch; index of the next one */
 	struct decoded decoded[BATCH_MAX];
 	struct order order;
 };
@@ -54,7 +53,7 @@ static void get_starts(struct hawk_cursor *from, struct hawk_block *blocks, size
 		blocks[i].size = hawk_column_get_below(from, UINT64_C(1) << ADDRESS_BITS);
 }
 
-/* Starts were counted from the end of the block before. */
+/* Places blocks: each start is a distance from the end of the previous block. */
 static bool place_blocks(struct hawk_block *blocks, size_t count, unsigned granule_log2)
 {
 	uint64_t end = 0;
@@ -122,8 +121,8 @@ static void decode_frame(void *context, unsigned part)
 		decoded->err = decode(&contents, walker->granule_log2, decoded);
 }
 
-/* A block carved out of another one lies in it, with its header, behind its siblings; one that is
- * in none lies behind all. */
+/* Returns true if a nested block lies in its outer block, header included, and behind its siblings,
+ * or if another block lies behind all earlier ones. */
 static bool is_in_order(struct order *order, const struct hawk_block *block)
 {
 	unsigned depth = block->depth;
@@ -152,7 +151,7 @@ static struct hawk_error *check_order(struct order *order, const struct decoded 
 	return NULL;
 }
 
-/* Frees the blocks of a batch, and gets those of the next one. */
+/* Frees the blocks of a batch and decodes the next one. */
 static struct hawk_error *next_batch(struct walker *walker)
 {
 	size_t left =
@@ -222,7 +221,7 @@ static void leave(struct hawk_heap_walk *walk)
 	free(walker);
 }
 
-/* Whether the numbers of traces and classes are those of the table, and of each other. */
+/* Returns true if the numbers of traces and classes agree with the table and with each other. */
 static bool numbers_agree(const struct hawk_heap_record *record, const struct hawk_table *table)
 {
 	bool stacks = record->origins[0].knows & HAWK_HEAP_STACKS;
@@ -236,7 +235,7 @@ static bool numbers_agree(const struct hawk_heap_record *record, const struct ha
 	       (record->knows & HAWK_HEAP_BLOCKS || record->trace_count == record->class_end);
 }
 
-/* What the table says is found as in a core; what else sources said was saved. */
+/* Finds the heap: the table's data as in a core, other sources' data as saved. */
 static struct hawk_error *find(const struct hawk_heap_search *search, struct hawk_heap_found *ret,
 			       bool *is_there)
 {
@@ -262,7 +261,7 @@ static struct hawk_error *find(const struct hawk_heap_search *search, struct haw
 	ret->origins = record->origins;
 	ret->origin_count = record->origin_count;
 	ret->small_granules = record->small_granules;
-	ret->blocks_apart = true; /* its graph knows which pointers are ends */
+	ret->blocks_apart = true; /* its saved graph knows the pointers one past the end */
 	ret->undumped_known = record->undumped_known;
 	ret->spans = record->spans;
 	*search->damages = record->damages;
@@ -304,7 +303,7 @@ static void forget(struct hawk_heap_found *found)
 }
 
 const struct hawk_heap_source hawk_heap_snapshot = {
-	.name = "sweep", // that is how they were found
+	.name = "sweep", // the way they were found
 	.doing = "reading blocks",
 	.find = find,
 	.walk = walk,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Sorts spans and takes overlaps apart with a stack of those that have begun.
+ * Sorts spans and resolves overlaps with a stack of open spans.
  */
 #include "hawk/heap/spans.h"
 
@@ -26,18 +26,18 @@ static int compare(const void *left, const void *right)
 
 	if (a->start != b->start)
 		return a->start < b->start ? -1 : 1;
-	if (a->end != b->end) /* the longer one lies around the other */
+	if (a->end != b->end) /* the longer one encloses the other */
 		return a->end > b->end ? -1 : 1;
 	if (a->kind != b->kind)
 		return a->kind < b->kind ? -1 : 1;
 	return a->source < b->source ? -1 : a->source > b->source;
 }
 
-/** Spans that have begun, innermost last. */
+/** Open spans, innermost last. */
 struct open_spans {
 	struct hawk_heap_span *items;
 	size_t count;
-	uint64_t at; /**< everything below has been put out */
+	uint64_t at; /**< memory below has been put out */
 	struct hawk_heap_spans out;
 };
 

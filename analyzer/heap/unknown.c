@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Says why a heap is unknown, so that nobody takes it for an empty one.
+ * Finds the reason why a heap is unknown, so that no reader takes it for an empty one.
  *
- * "Not traced" is said only of a target whose memory was all searched.
+ * "Not traced" is reported only if all memory of the target was searched.
  */
 #include "unknown.h"
 

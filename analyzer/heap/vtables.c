@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Virtual tables by their type_infos.
+ * Finds virtual tables by their type_infos.
  *
  *     table:      | offset to top | type_info | functions ...    an object points to functions
  *     type_info:  | table of its own class | name | bases ...
@@ -16,19 +16,19 @@
 #include "walker.h"
 
 enum {
-	BASE_OFFSET = 16, /* of a type_info with one base */
+	BASE_OFFSET = 16, /* base's offset in a type_info with one base */
 	TO_TOP_MIN = -(1 << 20),
-	KINDS_MAX = 64, /* of type_infos: three for each C++ library */
+	KINDS_MAX = 64, /* kinds of type_infos: three for each C++ library */
 	CACHE = 1024,
 };
 
-/** Tells pointers that are tables of type_infos. */
+/** Recognizes pointers to tables of type_infos. */
 struct finder {
 	const struct hawk_target *target;
-	struct hawk_near tables, infos; /**< two, since reads go to and fro */
+	struct hawk_near tables, infos; /**< two, since reads alternate */
 	uint64_t bases[KINDS_MAX];      /**< type_infos of the __class_type_info of each library */
 	size_t base_count;
-	/** Direct-mapped verdicts on words. An empty slot (0) is right: 0 is no table. */
+	/** Direct-mapped cache of verdicts. An empty slot (word 0) is correct: 0 is no table. */
 	struct {
 		uint64_t word;
 		bool yes;
@@ -45,7 +45,7 @@ static bool is_in_data(const struct finder *finder, uint64_t address)
 	return address % 8 == 0 && is_data(hawk_target_mapping_at(finder->target, address));
 }
 
-/* The type_info of the class that has the table. */
+/* Reads the type_info of the table's class. */
 static bool info_of(struct finder *finder, uint64_t table, uint64_t *ret)
 {
 	return hawk_word(&finder->tables, table - 8, ret) && is_in_data(finder, *ret);
@@ -59,7 +59,7 @@ static bool is_base(const struct finder *finder, uint64_t info)
 	return false;
 }
 
-/* Is it the table of __class_type_info, or of a class derived from that? */
+/* Returns true for the table of __class_type_info or of a class derived from it. */
 static bool tell_info_table(struct finder *finder, uint64_t table)
 {
 	uint64_t info, base;
@@ -80,7 +80,7 @@ static bool is_info_table(struct finder *finder, uint64_t table)
 	return finder->cache[slot].yes;
 }
 
-/** Called for each word of modules' data; a returned error ends it. */
+/** Called for each word of modules' data; an error ends the walk. */
 typedef struct hawk_error *word_function(struct finder *finder, uint64_t at, uint64_t word,
 					 struct hawk_vtables *ret);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What the walkers of allocators share.
+ * Shared code of the allocators' walkers.
  */
 #include "walker.h"
 
@@ -110,7 +110,7 @@ static uint64_t page_up(uint64_t address)
 	return (address + PAGE_BYTES - 1) & -(uint64_t)PAGE_BYTES;
 }
 
-/* Moves on to data in the mapping that nobody has claimed; false: there is no more. */
+/* Advances to unclaimed data in the mapping; returns false behind the last. */
 static bool find_data(struct hawk_unclaimed *walk, uint64_t end)
 {
 	while (walk->at < end) {

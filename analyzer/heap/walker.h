@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What the walkers of allocators share: words of the target, memory that an allocator claims, and
- * anonymous memory that nobody has claimed. Private to heap/.
+ * Shared by the allocators' walkers: reading words, claims of memory, and unclaimed anonymous
+ * memory. Private to heap/.
  */
 #ifndef HAWK_ANALYZER_HEAP_WALKER_H
 #define HAWK_ANALYZER_HEAP_WALKER_H
@@ -11,12 +11,12 @@
 #include "hawk/heap/spans.h"
 #include "hawk/target/near.h"
 
-/** Memory of one allocator, claimed before others are looked for. */
+/** Memory of one allocator, claimed before others are searched. */
 struct hawk_claim {
 	uint64_t start, end;
 };
 
-/** Zeros are none. After hawk_claims_sort() they are ascending and disjoint. */
+/** A list of claims; zeros mean none. Ascending and disjoint after hawk_claims_sort(). */
 struct hawk_claims {
 	struct hawk_claim *items;
 	size_t count, capacity;
@@ -33,26 +33,26 @@ void hawk_claims_deinit(struct hawk_claims *claims);
 struct hawk_error *hawk_claims_put(const struct hawk_claims *claims, uint8_t kind,
 				   struct hawk_heap_spans *ret);
 
-/** Reads a word; false: not in the target. */
+/** Reads a word; returns false if the target does not hold it. */
 static inline bool hawk_word(struct hawk_near *near, uint64_t address, uint64_t *ret)
 {
 	return hawk_near_read(near, address, ret, sizeof(*ret)) == sizeof(*ret);
 }
 
-/** Reads 32 bits; false: not in the target. */
+/** Reads 32 bits; returns false if the target does not hold them. */
 static inline bool hawk_half(struct hawk_near *near, uint64_t address, uint32_t *ret)
 {
 	return hawk_near_read(near, address, ret, sizeof(*ret)) == sizeof(*ret);
 }
 
-/** Returns the thread pointer: thread-local storage lies below. */
+/** Returns the thread pointer; thread-local storage lies below it. */
 static inline uint64_t hawk_thread_pointer(const struct hawk_thread *thread)
 {
 	return thread->thread_pointer & -UINT64_C(8);
 }
 
-/** Finds the first word in [*at, end) that is not 0, and moves `*at` to it; false: there is none.
- * Skips what the core has no data of. */
+/** Finds the first word in [*at, end) that is not 0, and moves `*at` to it; returns false if none
+ * is left. Skips memory without data in the core. */
 bool hawk_next_word(struct hawk_near *near, uint64_t *at, uint64_t end, uint64_t *ret);
 
 /** Returns true for writable memory that belongs to no file and no module. */
@@ -61,12 +61,12 @@ bool hawk_is_anonymous(const struct hawk_target *target, const struct hawk_mappi
 /** Returns true for a module's writable data, .bss included. */
 bool hawk_is_module_data(const struct hawk_target *target, const struct hawk_mapping *mapping);
 
-/** A stretch of anonymous memory that holds data and that nobody has claimed. */
+/** A stretch of unclaimed anonymous memory with data. */
 struct hawk_unclaimed {
 	const struct hawk_target *target;
 	const struct hawk_claims *claims;
 	size_t mapping; /**< index */
-	uint64_t at;    /**< goes on from here; the caller may move it up */
+	uint64_t at;    /**< continues here; the caller may raise it */
 	uint64_t data_end;
 	uint64_t limit; /**< of the stretch: the next claim, or the mapping's end */
 };
@@ -75,7 +75,8 @@ struct hawk_unclaimed {
 void hawk_unclaimed_begin(struct hawk_unclaimed *walk, const struct hawk_target *target,
 			  const struct hawk_claims *claims);
 
-/** Finds the page at or above `walk->at` to look at, and makes it `walk->at`; false: no more. */
+/** Moves `walk->at` to the next page to search, itself included; returns false behind the last one.
+ */
 bool hawk_unclaimed_page(struct hawk_unclaimed *walk);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Arenas by their bins: rings whose heads pretend to be chunks, 16 bytes before their two links, so
- * that an empty one leads to there. `next` is a ring through all arenas of a C library, which tells
- * how far before the bins they begin. Where the C library's data are missing, arenas are found by
- * the heaps that hold them.
+ * Finds arenas by their bins: rings whose heads pretend to be chunks 16 bytes before their two
+ * links, where an empty bin's links lead. `next` is a ring through all arenas of a C library, and
+ * shows how far before the bins they begin. If the C library's data are missing, arenas are found
+ * by the heaps that hold them.
  */
 #include "glibc.h"
 
@@ -20,11 +20,11 @@ enum {
 	THREADS_MAX = 1 << 12,
 };
 
-/* From the first bin on. */
+/* Offsets from the first bin. */
 enum {
 	TOP_OFFSET = -16,
 	NEXT_OFFSET = BINS * BIN_BYTES + 16, /* behind 16 bytes of bits */
-	THREADS_OFFSET = NEXT_OFFSET + 16,   /* from 2.23 on; before, the bytes are there */
+	THREADS_OFFSET = NEXT_OFFSET + 16, /* from 2.23 on; earlier versions have the bytes here */
 };
 
 static const uint64_t heap_alignment = UINT64_C(64) << 20;
@@ -53,7 +53,7 @@ static bool is_linked(struct hawk_near *near, const struct bin *bin, uint64_t ad
 	       back == address - LINKS_OFFSET && forth == back;
 }
 
-/* Was the chunk that the bin leads to not dumped, or cut off? */
+/* Returns true if the chunk that the bin leads to was not dumped, or is cut off. */
 static bool is_missing(const struct hawk_target *target, const struct bin *bin)
 {
 	const struct hawk_mapping *mapping = hawk_target_mapping_at(target, bin->first);
@@ -61,7 +61,7 @@ static bool is_missing(const struct hawk_target *target, const struct bin *bin)
 	return mapping && bin->first - mapping->start >= mapping->present_bytes;
 }
 
-/* Are there an arena's bins at `start`? */
+/* Returns true if an arena's bins lie at `start`. */
 static bool are_bins(struct hawk_near *near, uint64_t start)
 {
 	struct bin bins[BINS];
@@ -122,7 +122,7 @@ static bool next_arena(struct hawk_near *near, const struct hawk_glibc_layout *l
 	return hawk_word(near, *start + layout->bins + NEXT_OFFSET, start);
 }
 
-/* Does `next` lead from the arena back to it? */
+/* Returns true if `next` leads from the arena back to it. */
 static bool is_ring(struct hawk_near *near, const struct hawk_glibc_layout *layout, uint64_t start)
 {
 	uint64_t at = start;
@@ -133,7 +133,7 @@ static bool is_ring(struct hawk_near *near, const struct hawk_glibc_layout *layo
 	return false;
 }
 
-/* The arenas of one C library. The first is its main one: it lies in a module's data. */
+/* Adds the arenas of one C library. The first is its main one, in a module's data. */
 static struct hawk_error *add_ring(struct hawk_glibc *glibc, struct hawk_near *near,
 				   const struct hawk_glibc_layout *layout, uint64_t start)
 {
@@ -168,7 +168,7 @@ static struct hawk_error *try_bins(struct hawk_glibc *glibc, struct hawk_near *n
 	return NULL;
 }
 
-/* Looks for the last bin, which is empty, with something else behind it. */
+/* Looks for the last bin: it is empty, and no empty bin follows it. */
 static struct hawk_error *search(struct hawk_glibc *glibc, struct hawk_near *near,
 				 const struct hawk_mapping *mapping)
 {
@@ -192,7 +192,7 @@ static struct hawk_error *search(struct hawk_glibc *glibc, struct hawk_near *nea
 	return err;
 }
 
-/* An arena in the heap that begins at `heap`, of a library whose main arena was not found. */
+/* Adds an arena in the heap that begins at `heap`; its library's main arena was not found. */
 static struct hawk_error *try_heap(struct hawk_glibc *glibc, struct hawk_near *near, uint64_t heap)
 {
 	uint64_t words[4];

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * From chunk to chunk along a run, around what is damaged.
+ * Steps from chunk to chunk along a run, around damage.
  */
 #include "glibc.h"
 
-enum { SOUND_MIN = 6 /* chunks in a row that show that there is a run */ };
+enum { SOUND_MIN = 6 /* chunks in a row that prove a run */ };
 
 static uint64_t bytes_of(uint64_t size)
 {
 	return size & ~(uint64_t)HAWK_CHUNK_FLAGS;
 }
 
-/* Can a chunk at `at` have that size word? */
+/* Returns true if a chunk at `at` can have this size word. */
 static bool is_plausible(const struct hawk_glibc_run *run, uint64_t at, uint64_t size)
 {
 	uint64_t bytes = bytes_of(size);
@@ -21,7 +21,8 @@ static bool is_plausible(const struct hawk_glibc_run *run, uint64_t at, uint64_t
 	       !(size & HAWK_CHUNK_MAPPED) && bytes <= run->end - at;
 }
 
-/* Two small chunks end a piece of memory: what is behind it is not the arena's. */
+/* Returns true for the two small chunks that end a piece of memory: the memory behind is not the
+ * arena's. */
 static bool is_fence(struct hawk_near *near, uint64_t at)
 {
 	uint64_t first, second;
@@ -32,7 +33,7 @@ static bool is_fence(struct hawk_near *near, uint64_t at)
 	       (second & -UINT64_C(16)) <= HAWK_CHUNK_HEADER_BYTES && second & HAWK_CHUNK_IN_USE;
 }
 
-/* Does the chunk at `at` hang in a list of free ones? */
+/* Returns true if the chunk at `at` is linked in a list of free chunks. */
 static bool is_linked(struct hawk_near *near, uint64_t at)
 {
 	uint64_t next, back;
@@ -41,8 +42,8 @@ static bool is_linked(struct hawk_near *near, uint64_t at)
 	       hawk_word(near, next + HAWK_CHUNK_LINK_OFFSET + 8, &back) && back == at;
 }
 
-/* A chunk whose follower says that it is free, but not of what size: the follower's words were
- * overwritten, by this chunk unless it hangs in a list. */
+/* Classifies a chunk that its follower calls free without a matching size. The follower's words
+ * were overwritten, by this chunk unless it is linked in a list. */
 static enum hawk_glibc_step tell_by_links(struct hawk_near *near, uint64_t at)
 {
 	return is_linked(near, at) ? HAWK_STEP_FREE : HAWK_STEP_USED;
@@ -66,7 +67,7 @@ enum hawk_glibc_step hawk_glibc_step(struct hawk_near *near, const struct hawk_g
 	if (next & HAWK_CHUNK_IN_USE) {
 		if (!(word & HAWK_CHUNK_ARENA) == !run->has_flag)
 			return HAWK_STEP_USED;
-		/* A full heap whose rest was too small to be a chunk of its own. */
+		/* The rest of a full heap was too small for a chunk. */
 		return next == HAWK_CHUNK_IN_USE ? HAWK_STEP_FENCE : HAWK_STEP_BROKEN;
 	}
 	if (hawk_word(near, at + *bytes, &before) && before == *bytes)
@@ -74,7 +75,7 @@ enum hawk_glibc_step hawk_glibc_step(struct hawk_near *near, const struct hawk_g
 	return tell_by_links(near, at);
 }
 
-/* Are there sound chunks in a row from `at` on, or to the run's end? */
+/* Returns true if sound chunks follow each other from `at` on, or up to the run's end. */
 static bool is_sound(struct hawk_near *near, const struct hawk_glibc_run *run, uint64_t at,
 		     uint64_t size)
 {
@@ -171,7 +172,7 @@ void hawk_glibc_begin(struct hawk_glibc_cursor *cursor, const struct hawk_glibc 
 	*cursor = (struct hawk_glibc_cursor){.glibc = glibc, .near = {.target = glibc->target}};
 }
 
-/* Marks what looks used and is not. */
+/* Marks a chunk that looks used but is not. */
 static void tell_special(struct hawk_glibc_cursor *cursor, struct hawk_glibc_chunk *chunk)
 {
 	const struct hawk_glibc *glibc = cursor->glibc;
@@ -186,7 +187,7 @@ static void tell_special(struct hawk_glibc_cursor *cursor, struct hawk_glibc_chu
 	}
 }
 
-/* A piece that is no chunk, up to where chunks are sound again. */
+/* Makes a piece that is no chunk, up to the next sound chunks. */
 static void skip(struct hawk_glibc_cursor *cursor, const struct hawk_glibc_run *run,
 		 enum hawk_glibc_state state, uint64_t from, struct hawk_glibc_chunk *ret)
 {
@@ -197,7 +198,7 @@ static void skip(struct hawk_glibc_cursor *cursor, const struct hawk_glibc_run *
 		cursor->at = run->end;
 }
 
-/* The fence posts, then what is behind them as a piece of its own. */
+/* Passes the fence posts; the memory behind them becomes a piece of its own. */
 static void pass_fence(struct hawk_glibc_cursor *cursor, const struct hawk_glibc_run *run,
 		       struct hawk_glibc_chunk *ret)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * All that can be found of glibc's malloc, stage by stage.
+ * Finds glibc's malloc stage by stage.
  */
 #include "glibc.h"
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * glibc's malloc as it lies in memory, 2.17 to 2.44 (malloc/malloc.c, malloc/arena.c). Everything
- * is found by its shape: no symbol and no file is needed. Private to heap/glibc/.
+ * The structures of glibc's malloc in memory, 2.17 to 2.44 (malloc/malloc.c, malloc/arena.c). All
+ * are found by their shape: no symbol and no file is needed. Private to heap/glibc/.
  *
  *     arena:  | lock, flags | fast bins | top | last remainder | 127 bins | bits | next ... bytes |
  *     heap:   | arena | heap before | bytes | ... | chunks ...       a further arena has several
  *     chunk:  | bytes of the chunk before, if that is free | bytes + flags | block, or links ... |
  *
- * A chunk's block begins 16 bytes in and ends 8 bytes behind the chunk, in a word that the next
- * chunk needs only while this one is free.
+ * A chunk's block begins 16 bytes in and ends 8 bytes behind the chunk. The next chunk needs that
+ * last word only while this one is free.
  */
 #ifndef HAWK_ANALYZER_HEAP_GLIBC_GLIBC_H
 #define HAWK_ANALYZER_HEAP_GLIBC_GLIBC_H
@@ -25,10 +25,10 @@ enum {
 	HAWK_CHUNK_BYTES_MIN = 32,
 	HAWK_CHUNK_ALIGNMENT = 16,
 	HAWK_CHUNK_SIZE_OFFSET = 8,
-	HAWK_CHUNK_LINK_OFFSET = 16, /**< of a free chunk: next, previous */
+	HAWK_CHUNK_LINK_OFFSET = 16, /**< links of a free chunk: next, previous */
 };
 
-/** Where versions differ; offsets in bytes from the arena's start. */
+/** A version's layout; offsets in bytes from the arena's start. */
 struct hawk_glibc_layout {
 	uint32_t bins;
 	uint32_t fast_bins;
@@ -42,18 +42,18 @@ extern const struct hawk_glibc_layout hawk_glibc_layouts[HAWK_GLIBC_LAYOUTS];
 struct hawk_glibc_arena {
 	uint64_t start; /**< of its struct malloc_state */
 	uint64_t end;
-	uint64_t top;          /**< the chunk behind which nothing was ever used */
-	uint64_t system_bytes; /**< what it has of the system, by its own count */
+	uint64_t top;          /**< the last chunk: no memory behind it was ever used */
+	uint64_t system_bytes; /**< bytes it has from the system, by its own count */
 	const struct hawk_glibc_layout *layout;
 	uint32_t library; /**< number of its C library: dlmopen() brings a second one */
 	bool is_main;
-	bool is_locked; /**< a thread was in it: one chunk may be in flux */
+	bool is_locked; /**< a thread was working in it: one chunk may be in flux */
 	bool is_contiguous;
-	uint64_t found_bytes; /**< sum of what was found of it; not `system_bytes`: something is
-				 missing */
+	uint64_t
+		found_bytes; /**< sum of its memory found; if not `system_bytes`, some is missing */
 };
 
-/** What the C library's struct malloc_par says. */
+/** Values from the C library's struct malloc_par. */
 struct hawk_glibc_parameters {
 	bool known;
 	uint64_t trim_threshold, top_pad, mmap_threshold, arena_max;
@@ -62,49 +62,49 @@ struct hawk_glibc_parameters {
 	uint64_t tcache_count; /**< chunks of a size that a thread may keep; 0 before 2.26 */
 };
 
-/** Chunks one behind the other. */
+/** A row of adjacent chunks. */
 struct hawk_glibc_run {
 	uint64_t base; /**< of the memory: heap_info and arena, or a gap, lie before the chunks */
 	uint64_t start;
-	uint64_t end;    /**< of what the allocator has there */
+	uint64_t end;    /**< of the allocator's memory there */
 	uint64_t top;    /**< the chunk that ends the run; 0 = fence posts do */
 	uint64_t usable; /**< != 0: one block of so many bytes, in a mapping of its own */
 	uint32_t arena;  /**< UINT32_MAX = not known which */
 	bool has_flag;   /**< chunks in use carry HAWK_CHUNK_ARENA */
 };
 
-/** What a piece of a run is. The pieces of a run lie one behind the other, without gaps. */
+/** The state of a piece of a run. Pieces follow each other without gaps. */
 enum hawk_glibc_state {
 	HAWK_GLIBC_USED,
 	HAWK_GLIBC_FREE,     /**< in a bin */
-	HAWK_GLIBC_FAST,     /**< in a fast bin: free, and looks used */
-	HAWK_GLIBC_CACHED,   /**< in a thread's cache: the same */
+	HAWK_GLIBC_FAST,     /**< in a fast bin: free but looks used */
+	HAWK_GLIBC_CACHED,   /**< in a thread's cache: free but looks used */
 	HAWK_GLIBC_INTERNAL, /**< a thread's cache itself */
 	HAWK_GLIBC_TOP,
-	HAWK_GLIBC_FENCE,   /**< ends memory that was followed by somebody else's */
-	HAWK_GLIBC_FOREIGN, /**< somebody else's, by sbrk() */
-	HAWK_GLIBC_DAMAGED, /**< cannot be told apart into chunks */
+	HAWK_GLIBC_FENCE,   /**< ends memory that foreign memory follows */
+	HAWK_GLIBC_FOREIGN, /**< not the allocator's: another user of sbrk() */
+	HAWK_GLIBC_DAMAGED, /**< cannot be divided into chunks */
 	HAWK_GLIBC_MISSING, /**< not in the core */
 };
 
 struct hawk_glibc_chunk {
-	uint64_t start; /**< of the chunk, or of the piece that is none */
+	uint64_t start; /**< of the chunk or other piece */
 	uint64_t bytes;
 	enum hawk_glibc_state state;
 	uint32_t owner;  /**< HAWK_GLIBC_CACHED, _INTERNAL: number of the thread */
 	uint64_t usable; /**< HAWK_GLIBC_USED, _INTERNAL: bytes of the block, 16 behind `start` */
-	uint64_t word;   /**< HAWK_GLIBC_DAMAGED: what is where the size should be */
+	uint64_t word;   /**< HAWK_GLIBC_DAMAGED: the word in place of the size */
 	uint64_t neighbour; /**< likewise: the block below; 0 = none */
 };
 
-/** A chunk that looks used and is not. */
+/** A chunk that looks used but is not. */
 struct hawk_glibc_special {
 	uint64_t start;
 	uint32_t owner;
 	uint8_t state; /**< enum hawk_glibc_state */
 };
 
-/** Everything that was found. */
+/** All structures found. */
 struct hawk_glibc {
 	const struct hawk_target *target;
 	struct hawk_claims claims; /**< memory of other allocators */
@@ -117,12 +117,12 @@ struct hawk_glibc {
 	struct hawk_glibc_special *specials; /**< ascending */
 	size_t special_count, special_capacity;
 	uint64_t mapped_count, mapped_bytes; /**< as found; compare with `parameters` */
-	bool main_missing; /**< the C library's data are not in the core: its arena was guessed */
+	bool main_missing; /**< the core lacks the C library's data: its main arena was guessed */
 };
 
 /**
- * Finds all arenas, runs and cached chunks. `*is_there` false: glibc's malloc was not used, and
- * there is nothing to free. `claims` are copied, and may be empty.
+ * Finds all arenas, runs and cached chunks. Sets `*is_there` to false if glibc's malloc was not
+ * used; then nothing needs freeing. `claims` are copied and may be empty.
  */
 struct hawk_error *hawk_glibc_find(const struct hawk_target *target,
 				   const struct hawk_claims *claims, struct hawk_glibc *ret,
@@ -134,7 +134,7 @@ struct hawk_glibc_cursor {
 	const struct hawk_glibc *glibc;
 	struct hawk_near near;
 	size_t run;      /**< index */
-	size_t special;  /**< those before lie before `at` */
+	size_t special;  /**< index; earlier specials lie before `at` */
 	uint64_t at;     /**< 0 = the run's start */
 	uint64_t size;   /**< size word at `at` */
 	uint64_t last;   /**< the last block; 0 = none in this run */
@@ -143,26 +143,26 @@ struct hawk_glibc_cursor {
 
 void hawk_glibc_begin(struct hawk_glibc_cursor *cursor, const struct hawk_glibc *glibc);
 
-/** Gives the next piece; false: there is none. Takes time linear in the memory, whatever it holds.
- */
+/** Gives the next piece; returns false behind the last one. Takes time linear in the memory, even
+ * if damaged. */
 bool hawk_glibc_next(struct hawk_glibc_cursor *cursor, struct hawk_glibc_chunk *ret);
 
-/** What a step from chunk to chunk comes to. */
+/** The outcome of a step from chunk to chunk. */
 enum hawk_glibc_step {
 	HAWK_STEP_USED,
 	HAWK_STEP_FREE,
 	HAWK_STEP_TOP,
 	HAWK_STEP_FENCE,
-	HAWK_STEP_BROKEN,  /**< there cannot be a chunk */
-	HAWK_STEP_MISSING, /**< the core lacks what is behind it */
+	HAWK_STEP_BROKEN,  /**< no chunk can lie there */
+	HAWK_STEP_MISSING, /**< the core lacks the memory behind it */
 };
 
-/** Looks at the chunk at `at`, whose size word is `*size`. Sets `*bytes` of a used or free one or
- * the top, and makes `*size` the word of the next chunk. */
+/** Examines the chunk at `at`, whose size word is `*size`. Sets `*bytes` for a used or free chunk
+ * and the top, and sets `*size` to the next chunk's word. */
 enum hawk_glibc_step hawk_glibc_step(struct hawk_near *near, const struct hawk_glibc_run *run,
 				     uint64_t at, uint64_t *size, uint64_t *bytes);
 
-/** Returns true if there are sound chunks in a row from `at` on, or up to the run's end. */
+/** Returns true if sound chunks follow each other from `at` on, or up to the run's end. */
 bool hawk_glibc_is_sound(struct hawk_near *near, const struct hawk_glibc_run *run, uint64_t at);
 
 /** Returns the first address above `at`, which lies in the run or just before it, from which chunks
@@ -170,7 +170,8 @@ bool hawk_glibc_is_sound(struct hawk_near *near, const struct hawk_glibc_run *ru
 uint64_t hawk_glibc_resume(const struct hawk_glibc *glibc, struct hawk_near *near,
 			   const struct hawk_glibc_run *run, uint64_t at);
 
-/** Returns true if chunks lead from `at` to the top or to fence posts; `*end` = what is behind. */
+/** Returns true if chunks lead from `at` to the top or to fence posts; `*end` is the address
+ * behind. */
 bool hawk_glibc_ends_well(const struct hawk_glibc *glibc, struct hawk_near *near,
 			  const struct hawk_glibc_run *run, uint64_t at, uint64_t *end);
 
@@ -183,11 +184,11 @@ struct hawk_error *hawk_glibc_find_specials(struct hawk_glibc *glibc);
 
 struct hawk_error *hawk_glibc_add_run(struct hawk_glibc *glibc, const struct hawk_glibc_run *run);
 
-/** Adds all runs to those of other allocators, and sorts them. `ret` is the caller's, also after an
- * error. */
+/** Adds all runs to the claims of other allocators, and sorts them. The caller frees `ret`, also
+ * after an error. */
 struct hawk_error *hawk_glibc_claims(const struct hawk_glibc *glibc, struct hawk_claims *ret);
 
-/** Sorts runs by address, and leaves out those that reach into an earlier one. */
+/** Sorts runs by address, and drops runs that reach into an earlier one. */
 void hawk_glibc_sort_runs(struct hawk_glibc *glibc);
 
 /** Returns the run that holds `address`, or NULL; runs are sorted. */

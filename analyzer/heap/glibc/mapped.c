@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Chunks with mappings of their own. They are looked for at page boundaries of memory that nobody
- * has; how many there must be is counted in struct malloc_par.
+ * Finds chunks with mappings of their own, at page boundaries of unclaimed memory. struct
+ * malloc_par holds their number.
  */
 #include "glibc.h"
 
 enum { PAGE_BYTES = 4096, ALIGNMENT_MAX_LOG2 = 21 };
 
-/** Where members of struct malloc_par lie. */
+/** Offsets in struct malloc_par. */
 static const struct parameters_layout {
 	uint16_t mapped_count; /**< then its limit, its peak, and a flag, 4 bytes each */
 	uint16_t mapped_bytes; /**< then their peak */
-	uint16_t break_start;  /**< where the main arena's memory begins */
+	uint16_t break_start;  /**< start of the main arena's memory */
 	uint16_t tcache_count; /**< 0 = none */
 	uint16_t bytes;
 } parameter_layouts[] = {
@@ -24,7 +24,7 @@ static const struct parameters_layout {
 
 enum {
 	PARAMETERS_BYTES = 0x90,
-	PARAMETERS_NEAR = 0x4000, /* how far they lie from the main arena, at most */
+	PARAMETERS_NEAR = 0x4000, /* upper limit on their distance from the main arena */
 	DEFAULT_THRESHOLD = 0x20000,
 	DEFAULT_MAPPED_MAX = 65536,
 	SCORE_MIN = 7,
@@ -46,7 +46,7 @@ static uint32_t half_at(const uint8_t *bytes, unsigned offset)
 	return half;
 }
 
-/* How much the bytes look like a struct malloc_par; 0 = they are none. */
+/* Returns how well the bytes fit a struct malloc_par, 0 = not at all. */
 static unsigned score(const uint8_t *bytes, const struct parameters_layout *layout,
 		      uint64_t heap_start)
 {
@@ -79,7 +79,7 @@ static void add_parameters(struct hawk_glibc_parameters *ret, const uint8_t *byt
 	ret->tcache_count = layout->tcache_count ? word_at(bytes, layout->tcache_count) : 0;
 }
 
-/* Where the memory of a main arena begins; 0 = nowhere. */
+/* Returns the start of a main arena's memory, 0 = not known. */
 static uint64_t heap_start(const struct hawk_glibc *glibc, uint32_t arena)
 {
 	for (size_t i = 0; i < glibc->run_count; i++)
@@ -88,7 +88,7 @@ static uint64_t heap_start(const struct hawk_glibc *glibc, uint32_t arena)
 	return 0;
 }
 
-/* The parameters beside a main arena; false: they were not found. */
+/* Finds the parameters near a main arena; returns false if not found. */
 static bool find_beside(struct hawk_glibc *glibc, struct hawk_near *near, uint32_t arena)
 {
 	uint64_t middle = glibc->arenas[arena].start, first = heap_start(glibc, arena);
@@ -125,7 +125,7 @@ void hawk_glibc_find_parameters(struct hawk_glibc *glibc)
 			glibc->parameters.known = false;
 }
 
-/* A chunk at `at` in a mapping that begins at `base`. */
+/* Returns true for a chunk at `at` in a mapping that begins at `base`. */
 static bool is_mapped(const struct hawk_glibc *glibc, struct hawk_near *near, uint64_t at,
 		      uint64_t base, uint64_t limit, struct hawk_glibc_run *ret)
 {
@@ -150,8 +150,8 @@ static bool is_mapped(const struct hawk_glibc *glibc, struct hawk_near *near, ui
 	return true;
 }
 
-/* memalign() leaves the header at the mapping's start as it was, and after realloc() not even its
- * size is right: the chunk lies at the next multiple of the alignment. */
+/* Finds a chunk of memalign(), which lies at a multiple of the alignment. The old header stays at
+ * the mapping's start, and after realloc() even its size is wrong. */
 static bool find_aligned(const struct hawk_glibc *glibc, struct hawk_near *near, uint64_t base,
 			 uint64_t limit, struct hawk_glibc_run *ret)
 {
@@ -169,7 +169,7 @@ static bool find_aligned(const struct hawk_glibc *glibc, struct hawk_near *near,
 	return false;
 }
 
-/* A chunk whose mapping begins at `base`. */
+/* Finds a chunk whose mapping begins at `base`. */
 static bool find_chunk(const struct hawk_glibc *glibc, struct hawk_near *near, uint64_t base,
 		       uint64_t limit, struct hawk_glibc_run *ret)
 {
@@ -186,8 +186,8 @@ static bool find_chunk(const struct hawk_glibc *glibc, struct hawk_near *near, u
 	return is_plain || is_aligned;
 }
 
-/* Does a mapping, or another chunk, end where this one begins, or begin where it ends? A forged
- * one lies in the middle of somebody's memory. */
+/* Returns true if a mapping or another chunk borders on this chunk. A forged chunk lies in the
+ * middle of other memory. */
 static bool is_bounded(const struct hawk_glibc *glibc, const struct hawk_glibc_run *run)
 {
 	const struct hawk_mapping *mapping = hawk_target_mapping_at(glibc->target, run->base);
@@ -198,7 +198,7 @@ static bool is_bounded(const struct hawk_glibc *glibc, const struct hawk_glibc_r
 	       (next < end && next->usable && next->base == run->end);
 }
 
-/* Leaves out chunks that are bounded by nothing, where there are more than were counted. */
+/* Drops chunks that border on nothing if more chunks were found than counted. */
 static void drop_forged(struct hawk_glibc *glibc)
 {
 	size_t used = 0;
@@ -211,7 +211,7 @@ static void drop_forged(struct hawk_glibc *glibc)
 			more--;
 			glibc->mapped_count--;
 			glibc->mapped_bytes -= run->end - run->base;
-			run->usable = 0; /* its neighbours are not bounded by it */
+			run->usable = 0; /* a dropped chunk is no border for its neighbours */
 			run->end = run->base;
 		}
 	}

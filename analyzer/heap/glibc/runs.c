@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Where chunks lie: the heaps of arenas, and the main arena's memory from brk() or, where that
- * failed, from mmap().
+ * Finds memory with chunks: the heaps of arenas, and the main arena's memory from brk() or, after a
+ * failure, from mmap().
  */
 #include "glibc.h"
 
 enum { HEAPS_MAX = 1 << 20, GAP_MAX = 1 << 20 /* foreign sbrk() between two pieces */ };
 
-/* Which heaps are aligned to: as built, with huge pages of 2 MiB and of 1 GiB. */
+/* Alignments of heaps: as built, with huge pages of 2 MiB and of 1 GiB. */
 static const uint64_t heap_alignments[] = {UINT64_C(64) << 20, UINT64_C(8) << 20,
 					   UINT64_C(4) << 30};
 
@@ -65,7 +65,7 @@ static bool read_heap(struct hawk_near *near, uint64_t heap, const struct hawk_g
 	       ret->arena == arena->start;
 }
 
-/* The heap of the arena that holds `address`, or 0. */
+/* Returns the arena's heap that holds `address`, or 0. */
 static uint64_t heap_of(struct hawk_near *near, const struct hawk_glibc_arena *arena,
 			uint64_t address)
 {
@@ -80,8 +80,8 @@ static uint64_t heap_of(struct hawk_near *near, const struct hawk_glibc_arena *a
 	return 0;
 }
 
-/* Adds the heaps of an arena, the last one first: its chunks end with the top, those of earlier
- * ones with fence posts. */
+/* Adds the heaps of an arena, the last one first. The last heap ends with the top, earlier heaps
+ * with fence posts. */
 static struct hawk_error *add_heaps(struct hawk_glibc *glibc, struct hawk_near *near,
 				    uint32_t number)
 {
@@ -113,7 +113,7 @@ static struct hawk_error *add_heaps(struct hawk_glibc *glibc, struct hawk_near *
 	return err;
 }
 
-/* Adds pieces that lie behind each other, as brk() gives them, from `*at` on; moves that on. */
+/* Adds successive pieces, as brk() gives them, from `*at` on, and advances `*at`. */
 static struct hawk_error *add_pieces(struct hawk_glibc *glibc, struct hawk_near *near,
 				     const struct hawk_glibc_run *run, uint64_t *at, uint64_t *sum)
 {
@@ -154,8 +154,8 @@ struct hawk_error *hawk_glibc_claims(const struct hawk_glibc *glibc, struct hawk
 	return err;
 }
 
-/* A main arena whose memory is in pieces: looks at pages that nobody has. What was walked in vain
- * is walked once more at the most. */
+/* Searches unclaimed pages for the pieces of a main arena. Memory walked in vain is walked once
+ * more at most. */
 static struct hawk_error *search_pieces(struct hawk_glibc *glibc, struct hawk_near *near,
 					struct hawk_glibc_run run, uint64_t *sum)
 {
@@ -184,7 +184,8 @@ static struct hawk_error *search_pieces(struct hawk_glibc *glibc, struct hawk_ne
 	return err;
 }
 
-/* Adds the memory of a main arena. Where it is in one piece, `system_bytes` end with the top. */
+/* Adds the memory of a main arena. Memory in one piece is `system_bytes` long and ends with the
+ * top. */
 static struct hawk_error *add_main(struct hawk_glibc *glibc, struct hawk_near *near,
 				   uint32_t number)
 {
@@ -213,7 +214,7 @@ static struct hawk_error *add_main(struct hawk_glibc *glibc, struct hawk_near *n
 	return err;
 }
 
-/* The main arena's memory where that arena is not in the core: the program break begins the first
+/* Adds the main arena's memory if the core lacks that arena. Memory from brk() begins the first
  * anonymous mapping behind the executable. */
 static struct hawk_error *guess_main(struct hawk_glibc *glibc, struct hawk_near *near)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * glibc's malloc as a walker among others.
+ * Wraps glibc's malloc as a walker.
  */
 #include "glibc.h"
 #include "native.h"
@@ -92,13 +92,13 @@ static void describe(const void *state, struct hawk_allocator *ret)
 		ret->version = versions[glibc->arenas[0].layout - hawk_glibc_layouts];
 	for (size_t i = 0; i < glibc->arena_count; i++)
 		ret->differing += glibc->arenas[i].found_bytes != glibc->arenas[i].system_bytes;
-	/* From 2.43 on frees of aligned chunks leave some bytes in the count. */
+	/* From 2.43 on the count keeps some bytes of freed aligned chunks. */
 	ret->differing += parameters->known && (parameters->mapped_count != glibc->mapped_count ||
 						(parameters->mapped_bytes != glibc->mapped_bytes &&
 						 !glibc->arenas[0].layout->mapped_gap));
 }
 
-/* The words in front of each chunk, and the links of free ones, which may be mangled. */
+/* Gives the words before each chunk, and the links of free chunks, which may be mangled. */
 static struct hawk_error *keep(const void *state, hawk_keep_function *take, void *context)
 {
 	struct hawk_glibc_cursor cursor;

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Chunks that look used and are free: in fast bins, by arena, and in threads' caches, which
- * thread-local storage leads to. From 2.32 on links are mangled with their own address; which way
- * it is shows by what they lead to.
+ * Finds free chunks that look used: in arenas' fast bins and in threads' caches, which thread-local
+ * storage leads to. From 2.32 on links are mangled with their own address; their targets show which
+ * form it is.
  *
  *     cache:  | counts of bins | first blocks of bins |       block: | next | key |
  */
 #include "glibc.h"
 
 enum {
-	EXACT_BINS = 64, /* of one size each; later ones are of ranges */
+	EXACT_BINS = 64, /* bins of one size each; later bins have ranges */
 	BINS_MAX = 76,
-	CACHED_MAX = UINT16_MAX, /* of one bin of a thread */
-	TLS_BYTES = 1 << 20,     /* below thread pointers */
+	CACHED_MAX = UINT16_MAX, /* upper limit on chunks in a thread's bin */
+	TLS_BYTES = 1 << 20,     /* searched below thread pointers */
 	MANGLE_SHIFT = 12,
 };
 
-/** Forms of a thread's cache, told by the bytes of its chunk. */
+/** Forms of a thread's cache, distinguished by the size of its chunk. */
 static const struct form {
 	uint16_t least, most;
 	uint8_t bins, count_bytes;
-	bool counts_slots; /**< counts are of what is still free */
+	bool counts_slots; /**< counts are of free places left */
 } forms[] = {
 	{0x290, 0x2a0, 64, 2, false}, /* 2.30 to 2.41 */
 	{0x300, 0x320, 76, 2, true},  /* from 2.42 on */
@@ -36,7 +36,7 @@ static const struct form *form_of(uint64_t bytes)
 	return NULL;
 }
 
-/* Bytes of a chunk in a run; 0 = there is none. */
+/* Returns the bytes of a chunk in a run, 0 = no chunk. */
 static uint64_t chunk_bytes(const struct hawk_glibc *glibc, struct hawk_near *near, uint64_t chunk)
 {
 	const struct hawk_glibc_run *run = hawk_glibc_run_at(glibc, chunk);
@@ -53,9 +53,9 @@ struct list {
 	struct hawk_glibc *glibc;
 	struct hawk_near *near;
 	uint64_t bytes;    /**< of each chunk; 0 = any */
-	uint32_t to_chunk; /**< links lead so far behind a chunk */
+	uint32_t to_chunk; /**< offset in a chunk to which links lead */
 	uint32_t owner;
-	uint8_t state; /**< what its chunks are */
+	uint8_t state; /**< enum hawk_glibc_state of its chunks */
 };
 
 static bool fits(const struct list *list, uint64_t link)
@@ -68,7 +68,7 @@ static bool fits(const struct list *list, uint64_t link)
 	return bytes >= HAWK_CHUNK_BYTES_MIN && (!list->bytes || bytes == list->bytes);
 }
 
-/* Follows the link, mangled or plain; false: it leads nowhere. 0 is the list's end. */
+/* Follows the link, mangled or plain; returns false if it leads nowhere. 0 ends the list. */
 static bool follow(const struct list *list, uint64_t *link)
 {
 	uint64_t field = *link - list->to_chunk + HAWK_CHUNK_LINK_OFFSET, word;
@@ -92,8 +92,8 @@ static struct hawk_error *add_special(struct hawk_glibc *glibc, uint64_t chunk, 
 	return NULL;
 }
 
-/* Up to the end or the first link that cannot be. A ring is noticed when it has been gone round
- * twice at most: the mark moves at powers of two (Brent). */
+/* Adds chunks up to the list's end or the first impossible link. A ring is detected within two
+ * rounds: the mark moves at powers of two (Brent). */
 static struct hawk_error *add_list(const struct list *list, uint64_t link, uint64_t most)
 {
 	struct hawk_error *err = NULL;
@@ -149,7 +149,7 @@ static struct list list_of(struct hawk_glibc *glibc, struct hawk_near *near, uns
 	};
 }
 
-/* Reads what may be a thread's cache; false: it is none. */
+/* Reads a possible thread's cache; returns false if it is none. */
 static bool read_cache(struct hawk_glibc *glibc, struct hawk_near *near, uint64_t block,
 		       struct cache *ret)
 {
@@ -179,7 +179,7 @@ static bool read_cache(struct hawk_glibc *glibc, struct hawk_near *near, uint64_
 		ret->used += ret->links[i] != 0;
 		wrong += !form->counts_slots && counted != (ret->links[i] != 0);
 	}
-	return wrong <= 1; /* a thread may be at it */
+	return wrong <= 1; /* a thread may be changing it */
 }
 
 static struct hawk_error *add_cache(struct hawk_glibc *glibc, struct hawk_near *near,
@@ -196,8 +196,8 @@ static struct hawk_error *add_cache(struct hawk_glibc *glibc, struct hawk_near *
 	return err;
 }
 
-/* Finds how far below the thread pointer the cache's address lies; 0 = nowhere. It is as far in all
- * threads of a C library. */
+/* Returns the distance of the cache's address below the thread pointer, 0 = not found. It is equal
+ * in all threads of a C library. */
 static uint64_t cache_offset(struct hawk_glibc *glibc, struct hawk_near *near, uint64_t pointer)
 {
 	const struct hawk_mapping *mapping = hawk_target_mapping_at(glibc->target, pointer);
@@ -216,7 +216,8 @@ static uint64_t cache_offset(struct hawk_glibc *glibc, struct hawk_near *near, u
 	return 0;
 }
 
-/* The cache of each thread. `*complete` false: some thread's storage is not in the core. */
+/* Adds the cache of each thread. Sets `*complete` to false if the core lacks some thread's storage.
+ */
 static struct hawk_error *add_threads(struct hawk_glibc *glibc, struct hawk_near *near,
 				      bool *complete)
 {
@@ -253,7 +254,7 @@ static void sort(struct hawk_glibc *glibc)
 		qsort(glibc->specials, glibc->special_count, sizeof(*glibc->specials), by_start);
 }
 
-/* Caches of threads that the core lacks: looks at every chunk of such a size. */
+/* Finds caches of threads that the core lacks, among all chunks of a cache's size. */
 static struct hawk_error *add_by_shape(struct hawk_glibc *glibc, struct hawk_near *near)
 {
 	struct hawk_glibc_cursor cursor;
@@ -268,7 +269,8 @@ static struct hawk_error *add_by_shape(struct hawk_glibc *glibc, struct hawk_nea
 		    read_cache(glibc, near, chunk.start + HAWK_CHUNK_HEADER_BYTES, &cache) &&
 		    cache.used) {
 			err = add_cache(glibc, near, &cache, UINT32_MAX);
-			cursor.special = glibc->special_count; /* those behind are not sorted */
+			cursor.special = glibc->special_count; /* specials added from here on are
+								  not sorted */
 		}
 	return err;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Caches of threads: free objects that look live. A cache is an array of bins in thread-local
- * storage, or in a block where a program made it; each bin has a part of one stack of pointers.
+ * Finds threads' caches: free objects that look live. A cache is an array of bins in thread-local
+ * storage, or in a block if the program made it. Each bin has a part of one stack of pointers.
  *
  *     bin, 5.3:  | top of stack | requests | low water, full, empty: low 16 bits of addresses |
  *     bin, 5.2:  | low water 32, count 32 | requests | end of stack |
@@ -15,18 +15,18 @@ enum {
 	BINS_MIN = 20,
 	BINS_MAX = 128,
 	BINS_LARGE_MIN = 2,
-	LARGE_AWAY = 64, /* words between small and large bins, at most (5.2) */
+	LARGE_AWAY = 64, /* upper limit on words between small and large bins (5.2) */
 	TLS_BYTES = 0x2400,
-	MADE_MIN = 16 << 10, /* blocks that a program's own caches lie in */
+	MADE_MIN = 16 << 10, /* blocks that hold caches made by the program */
 	MADE_MAX = 64 << 10,
 	MADE_READ = 32 << 10,
 };
 
-/** Where a bin's free objects are. */
+/** The place of a bin's free objects. */
 struct bin {
 	uint64_t first; /**< of its pointers */
 	uint64_t count;
-	uint64_t order; /**< where its part of the stack is; ascends from bin to bin */
+	uint64_t order; /**< place of its part of the stack; ascends from bin to bin */
 };
 
 static bool read_old(const uint64_t *words, struct bin *ret)
@@ -49,7 +49,7 @@ static bool read_new(const uint64_t *words, struct bin *ret)
 	return words[0] && words[0] % 8 == 0 && room % 8 == 0 && count % 8 == 0 && count <= room;
 }
 
-/* Does `next` follow on `bin`? */
+/* Returns true if `next` is the bin after `bin`. */
 static bool follows(bool old, const struct bin *bin, const struct bin *next, const uint64_t *words)
 {
 	if (old)
@@ -57,7 +57,7 @@ static bool follows(bool old, const struct bin *bin, const struct bin *next, con
 	return (uint16_t)(words[2] >> 16) == (uint16_t)bin->order && next->order > bin->order;
 }
 
-/* Bins in a row, from the first word on; 0 = there are none. */
+/* Returns the number of bins in a row from the first word on. */
 static size_t count_bins(bool old, const uint64_t *words, size_t word_count, struct bin *bins)
 {
 	size_t count = 0;
@@ -79,7 +79,7 @@ struct cache {
 	size_t count;
 };
 
-/* Bins of large sizes, which lie some way behind the small ones (5.2). */
+/* Adds bins of large sizes, which lie some way behind the small ones (5.2). */
 static void add_large(const uint64_t *words, size_t count, size_t from, struct cache *ret)
 {
 	for (size_t i = from; i < count && i < from + LARGE_AWAY; i++) {
@@ -93,7 +93,7 @@ static void add_large(const uint64_t *words, size_t count, size_t from, struct c
 	}
 }
 
-/* The longest row of bins among the words. */
+/* Finds the longest row of bins among the words. */
 static bool find_cache(bool old, const uint64_t *words, size_t count, struct cache *ret)
 {
 	size_t best = 0, best_at = 0;
@@ -114,8 +114,8 @@ static bool find_cache(bool old, const uint64_t *words, size_t count, struct cac
 	return true;
 }
 
-/* Its stack of pointers is a block of the allocator's own; pointers in it that were taken back lead
- * to live blocks. */
+/* Marks a cache's stack of pointers as the allocator's own block. Used-up pointers in it lead to
+ * live blocks. */
 static struct hawk_error *mark_stack(struct hawk_jemalloc *jemalloc, uint64_t address)
 {
 	const struct hawk_slab *slab = hawk_slabs_at(&jemalloc->slabs, address);
@@ -168,7 +168,7 @@ static struct hawk_error *add_thread(struct hawk_jemalloc *jemalloc, struct hawk
 	return mark_cached(jemalloc, near, &cache);
 }
 
-/* A cache that a program made lies in one block, bins and pointers. */
+/* Tries a block as a cache made by the program, which holds both bins and pointers. */
 static struct hawk_error *try_made(struct hawk_jemalloc *jemalloc, struct hawk_near *near,
 				   uint64_t *words, uint64_t start, uint64_t bytes)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Extents: slabs of small objects with a bitmap, and large blocks. Which bits of an extent mean
- * what differs by version, and shows by what the tree says of the same extent.
+ * Reads extents: slabs of small objects with a bitmap, and large blocks. The layout of an extent's
+ * bits differs by version; the tree's data about the same extent shows which one applies.
  */
 #include <assert.h>
 
@@ -20,7 +20,7 @@ enum {
 	FREE_BITS = 10,
 	CLASSES = 232,
 	CLASSES_FINE = 9, /* 8, then multiples of 16 up to 128; later ones in groups of four */
-	CLASS_LOG2 = 7,   /* of the last of these */
+	CLASS_LOG2 = 7,   /* of the last fine class */
 	GROUP_LOG2 = 2,
 };
 
@@ -49,7 +49,7 @@ static uint64_t bits_of(uint64_t word, unsigned shift, unsigned bits)
 	return word >> shift & ((UINT64_C(1) << bits) - 1);
 }
 
-/** How often a layout agrees with the tree. */
+/** The number of times a layout agrees with the tree. */
 struct choice {
 	struct hawk_near *near;
 	uint64_t votes[sizeof(layouts) / sizeof(*layouts)];
@@ -73,7 +73,7 @@ static bool vote(void *context, const struct hawk_jemalloc_element *element)
 	return true;
 }
 
-/* Extents are aligned: the last bit of what is kept says which layout is theirs. */
+/* Extents are aligned, so the last bit of a kept address can hold its layout. */
 static_assert(sizeof(layouts) / sizeof(*layouts) == 2, "one bit tells layouts apart");
 
 /** Extents that are taken. */
@@ -110,7 +110,7 @@ static struct hawk_error *add_extent(struct hawk_jemalloc *jemalloc, uint64_t ex
 	return NULL;
 }
 
-/* An extent is taken at its first page. */
+/* Takes an extent at its first page. */
 static bool take(void *context, const struct hawk_jemalloc_element *element)
 {
 	struct taker *taker = context;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * All that can be found of jemalloc, stage by stage.
+ * Finds jemalloc's heap stage by stage.
  */
 #include "jemalloc.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * jemalloc 5.2 and 5.3 as it lies in memory. Everything is found by its shape; no symbol and no
+ * The structures of jemalloc 5.2 and 5.3 in memory. All are found by their shape; no symbol and no
  * file is needed. Private to heap/jemalloc/.
  *
  *     rtree:   root in .bss -> (node ->) leaf: a page's number -> its extent, size class, slab?
@@ -13,17 +13,17 @@
 
 #include "slabs.h"
 
-/** Where versions differ: bits of the first word of an extent, and the form of the tree. */
+/** A version's layout: bits of the first word of an extent, and the form of the tree. */
 struct hawk_jemalloc_layout {
 	const char *version;
 	uint8_t state_shift;
 	uint8_t state_bits;
 	uint8_t class_shift;
 	uint8_t free_shift;
-	bool counts_by_number; /**< bins of caches count what they hold (5.2) */
+	bool counts_by_number; /**< bins of caches store a count of objects (5.2) */
 };
 
-/** A tree of one jemalloc; several may be in a process. */
+/** The tree of one jemalloc; a process may have several. */
 struct hawk_jemalloc_root {
 	uint64_t address;
 	bool wide; /**< of three levels, built for addresses of 57 bits */
@@ -33,18 +33,18 @@ struct hawk_jemalloc {
 	const struct hawk_target *target;
 	struct hawk_jemalloc_root *roots;
 	size_t root_count, root_capacity;
-	const struct hawk_jemalloc_layout
-		*layout; /**< of the root at hand; in the end, the first's */
+	const struct hawk_jemalloc_layout *layout; /**< of the current root; finally of the first */
 	struct hawk_slabs slabs;
 	struct hawk_claims metadata;
-	struct hawk_claims memory; /**< what extents cover, also free ones */
+	struct hawk_claims memory; /**< memory of all extents, free ones included */
 	uint64_t *extents;         /**< the active ones, until slabs are finished */
 	size_t extent_count, extent_capacity;
-	uint64_t differing; /**< slabs whose count of free objects is not that of their bitmap */
+	uint64_t differing; /**< slabs whose count of free objects differs from their bitmap */
 	uint64_t threads_without_cache;
 };
 
-/** Finds all trees, blocks and caches. `*is_there` false: nothing is to be freed. */
+/** Finds all trees, blocks and caches. Sets `*is_there` to false if none exist; then nothing needs
+ * freeing. */
 struct hawk_error *hawk_jemalloc_find(const struct hawk_target *target, struct hawk_jemalloc *ret,
 				      bool *is_there);
 void hawk_jemalloc_deinit(struct hawk_jemalloc *jemalloc);
@@ -56,7 +56,7 @@ struct hawk_error *hawk_jemalloc_read_extents(struct hawk_jemalloc *jemalloc,
 struct hawk_error *hawk_jemalloc_finish_extents(struct hawk_jemalloc *jemalloc);
 struct hawk_error *hawk_jemalloc_read_caches(struct hawk_jemalloc *jemalloc);
 
-/** An element of a leaf, and the page it stands for. */
+/** An element of a leaf, and its page. */
 struct hawk_jemalloc_element {
 	uint64_t page;   /**< address */
 	uint64_t extent; /**< address of its description */
@@ -64,12 +64,12 @@ struct hawk_jemalloc_element {
 	bool slab;
 };
 
-/** Called for each element; false ends the tree. */
+/** Called for each element; returning false ends the tree. */
 typedef bool hawk_jemalloc_element_function(void *context,
 					    const struct hawk_jemalloc_element *element);
 
-/** Gives all elements that are not empty, ascending. `metadata` NULL, or takes the tree's memory.
- */
+/** Gives all elements that are not empty, ascending. `metadata` takes the tree's memory; may be
+ * NULL. */
 struct hawk_error *hawk_jemalloc_each(const struct hawk_jemalloc_root *root, struct hawk_near *near,
 				      struct hawk_claims *metadata,
 				      hawk_jemalloc_element_function *take, void *context);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * jemalloc as a walker among others.
+ * Wraps jemalloc as a walker.
  */
 #include "jemalloc.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The tree of pages. An element of a leaf leads to an extent whose address leads back to that
- * element, which proves leaf and root.
+ * Reads the tree of pages. An element of a leaf leads to an extent, and the extent's address leads
+ * back to that element; this proves leaf and root.
  *
  *     2 levels (48 bits):  root[2^18] by 1 GiB -> leaf[2^18] by 4 KiB
  *     3 levels (57 bits):  root[2^15] by 4 TiB -> node[2^15] by 128 MiB -> leaf[2^15] by 4 KiB
@@ -28,8 +28,8 @@ static const uint64_t extent_mask = UINT64_C(0x0000ffffffffffc0);
 
 /** A level's shape. */
 struct shape {
-	unsigned bits;         /**< of the number in a leaf, and in a node */
-	unsigned element_log2; /**< bytes of an element of a leaf */
+	unsigned bits;         /**< of an index in a leaf and in a node */
+	unsigned element_log2; /**< log2 of the bytes of a leaf's element */
 	unsigned root_bits;
 };
 
@@ -46,14 +46,15 @@ static uint64_t leaf_bytes(bool wide)
 	return UINT64_C(1) << (shape.bits + shape.element_log2);
 }
 
-/* The address that the extent of an element stands for; false: there is no extent. */
+/* Reads the address in an element's extent; returns false if no extent lies there. */
 static bool address_of(struct hawk_near *near, uint64_t extent, uint64_t *ret)
 {
 	return extent && extent % EXTENT_ALIGNMENT == 0 &&
 	       hawk_word(near, extent + EXTENT_ADDRESS, ret) && *ret;
 }
 
-/* Is the element at `at` of the leaf one of a leaf? Then `*address` is what it stands for. */
+/* Returns true if the element at `at` fits a leaf; `*address` is then the memory that it describes.
+ */
 static bool element_fits(struct hawk_near *near, bool wide, uint64_t leaf, uint64_t at,
 			 uint64_t word, uint64_t *address)
 {
@@ -66,8 +67,8 @@ static bool element_fits(struct hawk_near *near, bool wide, uint64_t leaf, uint6
 	       (*address >> PAGE_LOG2 & ((UINT64_C(1) << shape.bits) - 1)) == number;
 }
 
-/* Looks at some elements of what may be a leaf. `*address` is what most of them stand for. Extents
- * of more than a page are named by each page of theirs, so that not all lead back. */
+/* Tests some elements of a possible leaf. `*address` is the memory that most of them describe. Each
+ * page of a larger extent names it, so not all elements lead back. */
 static bool is_leaf(struct hawk_near *near, bool wide, uint64_t leaf, uint64_t *address)
 {
 	uint64_t end = leaf + leaf_bytes(wide), at = leaf, word, found;
@@ -86,7 +87,7 @@ static bool is_leaf(struct hawk_near *near, bool wide, uint64_t leaf, uint64_t *
 	return fit;
 }
 
-/* A pointer at `at` to what may be a leaf or a node; `*root` is where its tree begins. */
+/* Tests a pointer at `at` to a possible leaf or node; `*root` is the start of its tree. */
 static bool find_root(struct hawk_near *near, bool wide, uint64_t at, uint64_t pointer,
 		      uint64_t *root)
 {
@@ -112,7 +113,7 @@ static bool find_root(struct hawk_near *near, bool wide, uint64_t at, uint64_t p
 	return false;
 }
 
-/** Whether elements agree with their extents. */
+/** Counts elements that agree with their extents. */
 struct agreement {
 	struct hawk_near *near;
 	uint64_t fit, seen;
@@ -139,8 +140,7 @@ static bool is_known(const struct hawk_jemalloc *jemalloc, uint64_t root)
 	return false;
 }
 
-/* Takes a root if nine tenths of what it leads to agree: one in memory of something else may have a
- * few that do. */
+/* Takes a root if nine tenths of its elements agree: a few may agree by chance in other memory. */
 static struct hawk_error *try_root(struct hawk_jemalloc *jemalloc, struct hawk_near *near,
 				   struct hawk_jemalloc_root root)
 {
@@ -201,7 +201,7 @@ struct hawk_error *hawk_jemalloc_find_roots(struct hawk_jemalloc *jemalloc)
 	return err;
 }
 
-/** A tree that is gone through. */
+/** A walk over a tree. */
 struct walk {
 	struct hawk_near *near;
 	struct hawk_claims *metadata;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * mimalloc 3.x: a map of two levels leads from each slice of 64 KiB to its page.
+ * Reads mimalloc 3.x: a map of two levels leads from each slice of 64 KiB to its page.
  *
  *     up to 3.5:  a pointer in the library's data -> pointers to 2^18 parts of 2^13 entries
  *     3.6:        a pointer in the library's data -> | count | offset of a part | itself | size |
@@ -60,14 +60,14 @@ static const struct map_layout {
 
 enum { LAYOUTS = sizeof(layouts) / sizeof(*layouts) };
 
-/** What is read with one layout. */
+/** The state of reading with one layout. */
 struct reading {
 	struct hawk_mimalloc *mimalloc;
 	struct hawk_near *near;
 	const struct map_layout *layout;
 	uint64_t parts; /**< address of the pointers to parts */
 	bool scoring;
-	uint64_t last; /**< a page has an entry for each of its slices */
+	uint64_t last; /**< the last page taken: it has an entry for each of its slices */
 	unsigned pages, wrong, fit, seen;
 };
 
@@ -77,7 +77,7 @@ static struct hawk_error *take_page(struct reading *reading, uint64_t slice, uin
 	struct hawk_mimalloc_page page;
 	struct hawk_error *err;
 
-	if (address == reading->last || !slice) /* slice 0 has a page that stands for NULL */
+	if (address == reading->last || !slice) /* slice 0 has a dummy page for NULL */
 		return NULL;
 	reading->last = address;
 	reading->pages++;
@@ -121,7 +121,7 @@ static struct hawk_error *read_parts(struct reading *reading)
 	reading->last = 0;
 	for (; !err && hawk_next_word(reading->near, &at, end, &part); at += 8) {
 		if (part % 8 || !hawk_target_mapping_at(reading->mimalloc->target, part))
-			break; /* behind the table, where it is shorter */
+			break; /* past the end of a shorter table */
 		err = read_part(reading, part, (at - reading->parts) / 8 << PART_LOG2);
 		if (reading->scoring && (reading->wrong || reading->pages >= PAGES_SAMPLED))
 			break;
@@ -129,7 +129,7 @@ static struct hawk_error *read_parts(struct reading *reading)
 	return err;
 }
 
-/* Where the pointers to parts lie, if a map begins at `map`. */
+/* Finds the pointers to parts if a map begins at `map`. */
 static bool find_parts(struct hawk_near *near, const struct map_layout *layout, uint64_t map,
 		       uint64_t *ret)
 {
@@ -144,7 +144,7 @@ static bool find_parts(struct hawk_near *near, const struct map_layout *layout, 
 	       hawk_word(near, map + PARTS_OFFSET, &first) && first == map + offset;
 }
 
-/* Does the pointer lead to a map? Nine tenths of what it leads to must be pages. */
+/* Returns true if the pointer leads to a map: nine tenths of its entries must be pages. */
 static bool try_map(struct reading *reading, uint64_t map)
 {
 	for (size_t i = 0; i < LAYOUTS; i++) {

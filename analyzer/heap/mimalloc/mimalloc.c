@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Pages of mimalloc, however they were found: which of their blocks are free.
+ * Finds the free blocks of mimalloc's pages.
  */
 #include "mimalloc.h"
 
@@ -81,7 +81,7 @@ static int by_heap(const void *left, const void *right)
 	return a->heap < b->heap ? -1 : a->heap > b->heap;
 }
 
-/* Blocks that other threads freed, and that their heap has not taken back yet. */
+/* Marks blocks that other threads freed and that their heap has not taken back yet. */
 static void mark_delayed(struct hawk_mimalloc *mimalloc, struct hawk_near *near)
 {
 	uint64_t last = 0, first;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * mimalloc 2.0 to 3.6 as it lies in memory. Everything is found by its shape; no symbol and no file
- * is needed. Private to heap/mimalloc/.
+ * The structures of mimalloc 2.0 to 3.6 in memory. All are found by their shape; no symbol and no
+ * file is needed. Private to heap/mimalloc/.
  *
  *     2.x:  segments of 32 MiB, sealed with a number of the process; each lists its pages
  *     3.x:  a map of all slices of 64 KiB leads to pages
@@ -15,7 +15,7 @@
 
 enum { HAWK_MIMALLOC_SLICE_LOG2 = 16 };
 
-/** Where members of a page lie; offsets in bytes from its description. */
+/** A page's layout; offsets in bytes from its description. */
 struct hawk_mimalloc_page_layout {
 	uint8_t capacity; /**< 16 bits */
 	uint8_t free;
@@ -27,7 +27,8 @@ struct hawk_mimalloc_page_layout {
 	uint8_t start;    /**< see `start_kind` */
 	uint8_t heap;
 	enum {
-		HAWK_PAGE_BY_SLICE,   /**< a gap behind the slice, which depends on the size */
+		HAWK_PAGE_BY_SLICE,   /**< behind the slice's start, after a gap that depends on the
+					 size */
 		HAWK_PAGE_BY_POINTER, /**< an address */
 		HAWK_PAGE_BY_WORDS,   /**< 32 bits: words from the description on */
 		HAWK_PAGE_BY_BYTES,   /**< 64 bits: bytes from the description on */
@@ -40,7 +41,8 @@ struct hawk_mimalloc_page {
 	uint64_t block_bytes;
 	uint32_t capacity;
 	uint32_t used;
-	uint64_t lists[3]; /**< first free blocks; the last one's thread freed by others */
+	uint64_t lists[3]; /**< first free blocks; the last list holds blocks freed by other threads
+			    */
 	uint64_t heap;
 };
 
@@ -48,33 +50,33 @@ struct hawk_mimalloc {
 	const struct hawk_target *target;
 	const char *version;
 	const struct hawk_mimalloc_page_layout *layout;
-	uint16_t
-		delayed_offset; /**< in a heap: blocks freed by others; 0 = there is no such list */
+	uint16_t delayed_offset; /**< in a heap: blocks freed by other threads; 0 = no such list */
 	struct hawk_mimalloc_page *pages;
 	size_t page_count, page_capacity;
 	struct hawk_slabs slabs;
 	struct hawk_claims metadata;
 	struct hawk_claims memory; /**< the allocator's, for other walkers to leave */
-	uint64_t differing;        /**< pages whose count of used blocks is not what lists say */
-	bool layout_unknown;       /**< it is there, but cannot be read */
+	uint64_t differing;        /**< pages whose count of used blocks differs from their lists */
+	bool layout_unknown;       /**< mimalloc is present but cannot be read */
 };
 
-/** Finds pages and their free blocks. `*is_there` false: nothing is to be freed. */
+/** Finds pages and their free blocks. Sets `*is_there` to false if none exist; then nothing needs
+ * freeing. */
 struct hawk_error *hawk_mimalloc_find(const struct hawk_target *target, struct hawk_mimalloc *ret,
 				      bool *is_there);
 void hawk_mimalloc_deinit(struct hawk_mimalloc *mimalloc);
 
-/** Fill pages; leave them alone if there is no such allocator. */
+/** Fill pages; leave them alone if the allocator is absent. */
 struct hawk_error *hawk_mimalloc_read_segments(struct hawk_mimalloc *mimalloc);
 struct hawk_error *hawk_mimalloc_read_map(struct hawk_mimalloc *mimalloc);
 
-/** Reads a page's description but for its start; false: it cannot be one. */
+/** Reads a page's description but for its start; returns false if it cannot be one. */
 bool hawk_mimalloc_read_page(const struct hawk_mimalloc_page_layout *layout, struct hawk_near *near,
 			     uint64_t address, struct hawk_mimalloc_page *ret);
 struct hawk_error *hawk_mimalloc_add_page(struct hawk_mimalloc *mimalloc,
 					  const struct hawk_mimalloc_page *page);
 
-/** How well a page's lists fit its blocks: their first ones begin at block boundaries. */
+/** Counts how well a page's lists fit: their first blocks must begin at block boundaries. */
 void hawk_mimalloc_score(const struct hawk_mimalloc_page *page, unsigned *fit, unsigned *seen);
 
 #endif

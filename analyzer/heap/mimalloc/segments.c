@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * mimalloc 2.x: segments of 32 MiB. A word of each, with its address, gives one number, the same
- * for all segments of a process, which stands in the library's data as well.
+ * Reads mimalloc 2.x: segments of 32 MiB. A word of each segment, combined with its address, gives
+ * a number. All segments of a process share it, and it also lies in the library's data.
  */
 #include "mimalloc.h"
 
 enum {
 	SLICES = 512,
-	SLICE_COUNT = 0, /* of a page's description: how many slices it has */
+	SLICE_COUNT = 0, /* offset in a page's description: number of its slices */
 	SEGMENTS_TRIED = 64,
 	KEY_LOG2 = 48,
 };
 
 static const uint64_t segment_bytes = UINT64_C(32) << 20;
-static const uint64_t huge_bytes = UINT64_C(1) << 31; /* a block size that only says: one block */
+static const uint64_t huge_bytes = UINT64_C(1) << 31; /* a block size that means one block */
 
 static const struct hawk_mimalloc_page_layout old_page = {
 	.capacity = 0xa,
@@ -56,7 +56,7 @@ static const struct segment_layout {
 
 enum { LAYOUTS = sizeof(layouts) / sizeof(*layouts) };
 
-/* What lies before a page's first block. */
+/* Returns the bytes before a page's first block. */
 static uint64_t gap_of(const struct segment_layout *layout, uint64_t block_bytes)
 {
 	if (layout->gap)
@@ -74,10 +74,10 @@ static bool key_of(struct hawk_near *near, const struct segment_layout *layout, 
 	if (!hawk_word(near, segment + layout->cookie, &word) || !word)
 		return false;
 	*ret = word ^ segment;
-	return *ret >> KEY_LOG2; /* it is random: addresses and counts are none */
+	return *ret >> KEY_LOG2; /* the key is random: addresses and counts are no keys */
 }
 
-/* Calls for each address at which a segment may begin. */
+/* Called for each address at which a segment may begin. */
 typedef struct hawk_error *segment_function(void *context, uint64_t segment);
 
 static struct hawk_error *each_place(const struct hawk_target *target, segment_function *take,
@@ -117,13 +117,13 @@ static struct hawk_error *collect_keys(void *context, uint64_t segment)
 	return NULL;
 }
 
-/** What is read with one layout and key. */
+/** The state of reading with one layout and key. */
 struct reading {
 	struct hawk_mimalloc *mimalloc;
 	struct hawk_near *near;
 	const struct segment_layout *layout;
 	uint64_t key;
-	bool scoring; /**< pages are looked at, and not taken */
+	bool scoring; /**< pages are tested, not taken */
 	unsigned fit, seen;
 };
 
@@ -181,7 +181,7 @@ static struct hawk_error *read_segment(void *context, uint64_t segment)
 	return err;
 }
 
-/* Does the key stand in a module's data? */
+/* Returns true if a module's data holds the key. */
 static bool is_in_data(const struct hawk_target *target, struct hawk_near *near, uint64_t key)
 {
 	size_t count;
@@ -200,7 +200,7 @@ static bool is_in_data(const struct hawk_target *target, struct hawk_near *near,
 	return false;
 }
 
-/* The key that some segments have in common and that stands in data. */
+/* Finds the key that some segments share and that a module's data holds. */
 static bool find_key(const struct hawk_target *target, struct hawk_near *near,
 		     const struct keys *keys, size_t layout, uint64_t *ret)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * mimalloc as a walker among others.
+ * Wraps mimalloc as a walker.
  */
 #include "mimalloc.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * musl's mallocng: its context, descriptions of groups, and the blocks in their slots.
+ * Reads musl's mallocng: its context, descriptions of groups, and the blocks in their slots.
  */
 #include "musl.h"
 
@@ -16,7 +16,7 @@ enum {
 	AREA_COUNT_MAX = (PAGE_BYTES - AREA_FIRST) / 40,
 	AREAS_MAX = 1 << 24,
 	GROUP = 0x10,
-	AVAILABLE = 0x18, /* bits of slots never used, then of those that were freed */
+	AVAILABLE = 0x18, /* bits of slots never used, then of freed slots */
 	BITS = 0x20,
 	DESCRIPTION_BYTES = 40,
 	SLOTS_MAX = 32,
@@ -29,7 +29,7 @@ enum {
 	UNIT = 16,
 	CODE_ALIGNED = 7,
 	CODE_NESTED = 6,
-	CODE_LONG = 5, /* slack of 5 bytes and more: its length stands in the last 4 */
+	CODE_LONG = 5, /* slack of 5 bytes or more: the last 4 bytes hold its length */
 	WRAP_BYTES = 1 << 20,
 };
 
@@ -187,8 +187,8 @@ struct hawk_error *hawk_musl_find(const struct hawk_target *target, struct hawk_
 	return err;
 }
 
-/* What lies before a block: its slot's number and the code of its slack, and how many units it lies
- * behind the group's header. */
+/* Reads the bytes before a block: its slot's number, the code of its slack, and its distance from
+ * the group's header in units. */
 static bool read_head(struct hawk_near *near, uint64_t block, unsigned *slot, unsigned *code,
 		      uint64_t *units)
 {
@@ -206,7 +206,8 @@ static bool read_head(struct hawk_near *near, uint64_t block, unsigned *slot, un
 	return true;
 }
 
-/* The block of an aligned slot: its first bytes say how far in it lies, modulo 2^16 units. */
+/* Returns the block of an aligned slot: the slot's first bytes hold its offset modulo 2^16 units.
+ */
 static uint64_t find_aligned(struct hawk_near *near, const struct hawk_musl_group *group,
 			     uint32_t number, uint64_t slot_start, uint64_t units)
 {
@@ -223,7 +224,7 @@ static uint64_t find_aligned(struct hawk_near *near, const struct hawk_musl_grou
 	return 0;
 }
 
-/** What is in a slot. */
+/** The content of a slot. */
 enum content { NOTHING, BLOCK, GROUP_OF_OTHERS };
 
 static enum content read_slot(struct hawk_near *near, const struct hawk_musl_group *group,
@@ -261,7 +262,7 @@ static uint64_t end_of(const struct hawk_musl_group *group)
 	return group->start + GROUP_HEADER + group->stride * group->slots;
 }
 
-/* Goes into the group, unless it is too deep in others. */
+/* Enters the group, unless it is nested too deep. */
 static void enter(struct hawk_musl_cursor *cursor, size_t group)
 {
 	if (cursor->depth == HAWK_MUSL_DEPTH)
@@ -270,7 +271,7 @@ static void enter(struct hawk_musl_cursor *cursor, size_t group)
 	cursor->at[cursor->depth++].slot = 0;
 }
 
-/* Goes to the next group that lies in no other one; false: there is none. */
+/* Enters the next group that lies in no other one; returns false behind the last one. */
 static bool enter_next(struct hawk_musl_cursor *cursor)
 {
 	const struct hawk_musl *musl = cursor->musl;
@@ -286,7 +287,7 @@ static bool enter_next(struct hawk_musl_cursor *cursor)
 	return true;
 }
 
-/* Goes into the group that lies in the slot whose first byte is at `start`. */
+/* Enters the group in the slot that begins at `start`. */
 static void enter_slot(struct hawk_musl_cursor *cursor, uint64_t start)
 {
 	const struct hawk_musl *musl = cursor->musl;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * musl's mallocng (from 1.2.1 on) as it lies in memory. It is found by its shape; no symbol and no
- * file is needed. Private to heap/musl/.
+ * The structures of musl's mallocng (from 1.2.1 on) in memory. They are found by their shape; no
+ * symbol and no file is needed. Private to heap/musl/.
  *
  *     context:  | secret | ready | ... | first, last area of descriptions | ...
  *     area:     | secret | next | count | descriptions ...
  *     group:    | its description | ... | slots: | block | slack, whose length stands at its end |
  *
- * The bytes before a block tell its slot and what the program asked for, exactly.
+ * The bytes before a block hold its slot and its exact requested size.
  */
 #ifndef HAWK_ANALYZER_HEAP_MUSL_MUSL_H
 #define HAWK_ANALYZER_HEAP_MUSL_MUSL_H
@@ -29,7 +29,7 @@ struct hawk_musl {
 	struct hawk_musl_group *groups; /**< ascending; one may lie in a slot of another */
 	size_t group_count, group_capacity;
 	struct hawk_claims metadata;
-	struct hawk_claims memory; /**< groups: the allocator's, for other walkers to leave */
+	struct hawk_claims memory; /**< memory of groups: the allocator's, not for other walkers */
 	uint64_t differing;        /**< groups that do not lead back to their description */
 };
 
@@ -39,14 +39,15 @@ struct hawk_musl_block {
 	uint64_t requested;
 };
 
-/** Finds the context and all groups. `*is_there` false: nothing is to be freed. */
+/** Finds the context and all groups. Sets `*is_there` to false if none exist; then nothing needs
+ * freeing. */
 struct hawk_error *hawk_musl_find(const struct hawk_target *target, struct hawk_musl *ret,
 				  bool *is_there);
 void hawk_musl_deinit(struct hawk_musl *musl);
 
-enum { HAWK_MUSL_DEPTH = 8 /* of groups in slots */ };
+enum { HAWK_MUSL_DEPTH = 8 /* upper limit on nesting of groups in slots */ };
 
-/** Goes through live blocks in ascending order. Start with zeros, `musl` and `near.target`. */
+/** Walks live blocks in ascending order. Start with zeros, `musl` and `near.target`. */
 struct hawk_musl_cursor {
 	const struct hawk_musl *musl;
 	struct hawk_near near;
@@ -58,7 +59,7 @@ struct hawk_musl_cursor {
 	unsigned depth;        /**< 0 = between groups */
 };
 
-/** Gives the next block; false: there is none. */
+/** Gives the next block; returns false behind the last one. */
 bool hawk_musl_next(struct hawk_musl_cursor *cursor, struct hawk_musl_block *ret);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * musl's malloc as a walker among others.
+ * Wraps musl's malloc as a walker.
  */
 #include "musl.h"
 #include "native.h"

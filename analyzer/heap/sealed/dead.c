@@ -7,7 +7,7 @@
 
 #include "scan.h"
 
-/* The last granule of `granules` at or below `limit`; UINT64_MAX = there is none. */
+/* Returns the last granule of `granules` at or below `limit`, or UINT64_MAX. */
 static uint64_t last_below(const uint16_t *granules, unsigned count, uint64_t base, uint64_t limit)
 {
 	while (count) {

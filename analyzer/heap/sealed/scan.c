@@ -3,8 +3,8 @@
  * @file
  * The innermost loops of the sweep.
  *
- * A page is tested in two passes. The first, without data-dependent branches, marks granules that
- * may be headers, one bit each. The second computes their seals, nearly all of which fit. Testing
+ * A page is tested in two passes. The first, without data-dependent branches, marks possible
+ * headers, one bit a granule. The second computes their seals, nearly all of which fit. Testing
  * each granule at once costs a mispredicted branch for every other block.
  */
 #include "hawk/base/prefetch.h"
@@ -78,7 +78,7 @@ static void mark_candidates(const uint8_t *bytes, size_t granules, uint32_t trac
 	ret->zero = _mm_movemask_epi8(_mm_cmpeq_epi8(any, _mm_setzero_si128())) == 0xffff;
 }
 
-/* Of the granules marked live those whose seal fits; the others' marks are taken away. */
+/* Unmarks the live granules whose seal does not fit. */
 static void test_live(const struct hawk_sweep_plan *plan, const uint8_t *bytes, uint64_t address,
 		      struct hawk_scan_marks *marks, struct hawk_scan_page *ret)
 {
@@ -103,7 +103,7 @@ static void test_live(const struct hawk_sweep_plan *plan, const uint8_t *bytes, 
 	ret->live_count = count;
 }
 
-/* The dead headers among the granules that are marked so and not live. */
+/* Finds the dead headers among granules marked dead and not live. */
 static void test_dead(const struct hawk_sweep_plan *plan, const uint8_t *bytes, uint64_t address,
 		      const struct hawk_scan_marks *marks, struct hawk_scan_page *ret)
 {

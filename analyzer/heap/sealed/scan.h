@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What the sweep and the search for one block share: testing the granules of a page for seals,
- * decoding a sealed header, getting at the target's bytes window by window. Internal to heap/.
+ * Shared by the sweep and the search for one block: tests the granules of a page for seals, decodes
+ * sealed headers, reads the target's bytes window by window. Internal to heap/.
  *
- * Invariant: what a scan finds depends on the bytes and their addresses only, never on where a
- * window begins or ends.
+ * Invariant: a scan's result depends only on the bytes and their addresses, never on the bounds of
+ * windows.
  */
 #ifndef HAWK_ANALYZER_HEAP_SEALED_SCAN_H
 #define HAWK_ANALYZER_HEAP_SEALED_SCAN_H
@@ -26,22 +26,22 @@ enum {
 struct hawk_scan_page {
 	unsigned live_count;
 	unsigned dead_count;
-	bool zero; /**< there is nothing but zeros */
+	bool zero; /**< the page is all zeros */
 	uint16_t live[HAWK_SCAN_PAGE_GRANULES];
 	uint16_t dead[HAWK_SCAN_PAGE_GRANULES];
-	/** Of the live ones: the two words of their headers. */
+	/** The two header words of each live granule. */
 	uint64_t words0[HAWK_SCAN_PAGE_GRANULES];
 	uint64_t words1[HAWK_SCAN_PAGE_GRANULES];
 };
 
 /**
- * Tests `granules` (at most HAWK_SCAN_PAGE_GRANULES) granules; `bytes` may be unaligned, `address`
- * is theirs in the target. Reads nothing beyond them, but prefetches.
+ * Tests `granules` (at most HAWK_SCAN_PAGE_GRANULES) granules. `bytes` may be unaligned; `address`
+ * is their address in the target. Reads nothing beyond them, but prefetches.
  */
 void hawk_scan_page(const struct hawk_sweep_plan *plan, const uint8_t *bytes, size_t granules,
 		    uint64_t address, struct hawk_scan_page *ret);
 
-/** The two words of a granule. */
+/** Returns the two words of a granule. */
 static inline struct hawk_block_header hawk_scan_header(const uint8_t *bytes, size_t granule)
 {
 	struct hawk_block_header header;
@@ -50,14 +50,15 @@ static inline struct hawk_block_header hawk_scan_header(const uint8_t *bytes, si
 	return header;
 }
 
-/** The exact log2 of an offset of HAWK_OFFSET_LARGE, from the word in front of the header. 0 = it
- * makes no sense. */
+/** Returns the exact log2 of an offset of HAWK_OFFSET_LARGE, from the word before the header. 0 =
+ * implausible. */
 unsigned hawk_scan_large_offset(const struct hawk_target *target, uint64_t header_address);
 
 /**
- * Decodes the live header at `address` of the target. False if the seal fits but the contents
- * cannot be: a trace id beyond the plan's, a birth after it, an end beyond `limit` (exclusive end
- * of the contiguous address space), an impossible alignment. Inline: once for each block.
+ * Decodes the live header at `address` of the target. Returns false if the seal fits but the
+ * contents are impossible: a trace id or birth beyond the plan's, an end beyond `limit` (exclusive
+ * end of the contiguous address space), an impossible alignment. Inline because it runs once for
+ * each block.
  */
 static inline bool hawk_scan_decode(const struct hawk_target *target,
 				    const struct hawk_sweep_plan *plan,
@@ -81,8 +82,8 @@ static inline bool hawk_scan_decode(const struct hawk_target *target,
 	return ret->offset_code != HAWK_OFFSET_LARGE || hawk_scan_large_offset(target, address);
 }
 
-/** Distance in bytes from the allocator's pointer to `block->start`: header and alignment padding.
- * At least 16. */
+/** Returns the distance in bytes from the allocator's pointer to `block->start`: header and
+ * alignment padding. At least 16. */
 static inline uint64_t hawk_scan_offset_bytes(const struct hawk_target *target,
 					      const struct hawk_block *block)
 {
@@ -93,25 +94,26 @@ static inline uint64_t hawk_scan_offset_bytes(const struct hawk_target *target,
 	return log2 ? UINT64_C(1) << log2 : HAWK_HEADER_BYTES;
 }
 
-/** True if the sweep looks into this mapping: writable, or anonymous (a heap page may have been
+/** Returns true if the sweep reads this mapping: writable, or anonymous (a heap page may have been
  * protected). */
 bool hawk_scan_wants(const struct hawk_mapping *mapping);
 
-/** Bytes of the target in place, or read into a buffer of its own. */
+/** A window on the target's bytes, in place or in its own buffer. */
 struct hawk_scan_window {
 	const struct hawk_target *target;
 	size_t window_bytes; /**< a multiple of the page size */
 	uint8_t *buffer;     /**< allocated when first needed */
 };
 
-/** `window_bytes` 0 = HAWK_SCAN_WINDOW_BYTES; rounded up to whole pages. */
+/** Initializes a window of `window_bytes`, rounded up to whole pages; 0 = HAWK_SCAN_WINDOW_BYTES.
+ */
 void hawk_scan_window_init(struct hawk_scan_window *window, const struct hawk_target *target,
 			   size_t window_bytes);
 void hawk_scan_window_deinit(struct hawk_scan_window *window);
 
 /**
- * The bytes at [address, address + bytes), `bytes` at most the window's. `*got` says how many there
- * are; 0 with `*ret` NULL when the first one cannot be read. Valid until the next call.
+ * Reads [address, address + bytes), at most a window. `*got` is the number of readable bytes; 0
+ * with `*ret` NULL if the first one cannot be read. Valid until the next call.
  */
 struct hawk_error *hawk_scan_window_read(struct hawk_scan_window *window, uint64_t address,
 					 size_t bytes, const uint8_t **ret, size_t *got);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Sealed headers as the source of a heap: the table says what to look for, the sweep finds it.
+ * The source of blocks with sealed headers: the table gives the plan, the sweep finds the blocks.
  */
 #include "hawk/heap/heap.h"
 
@@ -10,14 +10,14 @@
 
 #include <stdlib.h>
 
-/** What is kept of a heap that was found. */
+/** The state of a heap that was found. */
 struct state {
 	struct hawk_sweep_plan plan;
 	struct hawk_span *excluded;
 };
 
-/* Everything of the tracer's but the blocks that it handed out itself; overlapping extents of a
- * damaged table become one span. */
+/* Finds the tracer's own memory without the blocks that it handed out itself. Overlapping extents
+ * of a damaged table become one span. */
 static struct hawk_error *find_metadata(const struct hawk_table *table,
 					struct hawk_heap_found *found)
 {
@@ -49,7 +49,7 @@ static struct hawk_error *find_metadata(const struct hawk_table *table,
 	return err;
 }
 
-/* Of the twin only what never changes is of use. */
+/* Only the constant parts of the twin are usable. */
 static struct hawk_error *find_undumped(const struct hawk_table *table,
 					struct hawk_heap_found *found)
 {
@@ -131,8 +131,8 @@ static void leave(struct hawk_heap_walk *walk)
 	hawk_sweep_end(walk->state);
 }
 
-/* The table whole: names in it (paths, scopes, types, options) are those of the program. A damaged
- * length must not keep what lies behind the tracer's memory. */
+/* Keeps the whole table: its names (paths, scopes, types, options) are the program's. A damaged
+ * length must not keep memory behind the tracer's. */
 static struct hawk_error *keep(const struct hawk_heap *heap, const struct hawk_heap_found *found,
 			       hawk_keep_function *take, void *context)
 {

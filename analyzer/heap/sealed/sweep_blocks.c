@@ -28,7 +28,8 @@ void hawk_sweep_sum(const struct hawk_target *target, const struct hawk_block *b
 	result->blocks += count;
 }
 
-/* Where the blocks around the address at hand end, 0 or some address below if it lies in none. */
+/* Returns the end of the blocks around the current address; 0 or a lower address if it lies in
+ * none. */
 static uint64_t covered_end(const struct hawk_sweep_resolver *resolver)
 {
 	uint64_t end = resolver->settled_end;
@@ -40,8 +41,7 @@ static uint64_t covered_end(const struct hawk_sweep_resolver *resolver)
 	return end;
 }
 
-/* Begins a batch with the candidate. Sums are made here and not block by block: it is half as dear.
- */
+/* Begins a batch with the candidate. Summing here rather than block by block halves the cost. */
 static void begin_batch(struct hawk_sweep_state *sweep)
 {
 	sweep->batch[0] = sweep->batch[sweep->batch_count];
@@ -53,7 +53,7 @@ static void end_batch(struct hawk_sweep_state *sweep)
 	hawk_sweep_sum(sweep->target, sweep->batch, sweep->batch_count, &sweep->result.sums);
 }
 
-/* The candidate can no longer be overlapped: it is a result. */
+/* Keeps the candidate as a result: nothing can overlap it any more. */
 static inline void keep_candidate(struct hawk_sweep_state *sweep)
 {
 	if (!sweep->resolver.has_candidate)
@@ -96,7 +96,7 @@ static bool younger_reaches(const struct hawk_sweep_resolver *resolver, unsigned
 	return false;
 }
 
-/* Whether the block, a pool's, was carved out of the candidate. */
+/* Returns true if the block, a pool's, was carved out of the candidate. */
 static bool is_carved(const struct hawk_sweep_resolver *resolver,
 		      const struct hawk_block *candidate, const struct hawk_block *block)
 {
@@ -106,7 +106,7 @@ static bool is_carved(const struct hawk_sweep_resolver *resolver,
 	       resolver->carved_count < HAWK_BLOCK_DEPTH_MAX;
 }
 
-/* Whether the block goes on behind the innermost block in which it lies. */
+/* Returns true if the block ends behind the innermost block in which it lies. */
 static bool leaves_carved(const struct hawk_sweep_resolver *resolver,
 			  const struct hawk_block *block)
 {
@@ -127,8 +127,8 @@ static __attribute__((noinline)) bool resolve_overlap(struct hawk_sweep_state *s
 		keep_candidate(sweep);
 	while (resolver->carved_count && resolver->carved[resolver->carved_count - 1] <= header)
 		resolver->carved_count--;
-	/* What was decided without a candidate is final. Only where memory has changed since it was
-	 * looked at is there a header in it. */
+	/* Blocks decided without a candidate are final. They hold a header only if memory has
+	 * changed since it was read. */
 	out = header < resolver->settled_end || younger_reaches(resolver, block->birth, header) ||
 	      leaves_carved(resolver, block);
 	if (!out && resolver->has_candidate && is_carved(resolver, candidate, block)) {
@@ -140,8 +140,8 @@ static __attribute__((noinline)) bool resolve_overlap(struct hawk_sweep_state *s
 		resolver->has_candidate = false;
 		set_aside(sweep, candidate, block);
 	}
-	/* What is no pool's object and lies in a block that was carved up is kept as a piece of it:
-	 * that block cannot be taken back any more. */
+	/* A block in a carved-up block is kept as its piece even if no pool's object: the outer
+	 * block can no longer be set aside. */
 	if (out || (resolver->carved_count && block->kind != HAWK_KIND_POOL))
 		set_aside(sweep, block, candidate);
 	return out;
@@ -177,7 +177,7 @@ static void leave_mapping(struct hawk_sweep_state *sweep)
 	sweep->mapping_zero_bytes = 0;
 }
 
-/* Goes to a share, and over the hole in front of it. */
+/* Enters a share, past the hole before it. */
 static void enter_share(struct hawk_sweep_state *sweep, const struct hawk_sweep_share *share)
 {
 	uint64_t covered = covered_end(&sweep->resolver);
@@ -195,7 +195,7 @@ static void enter_share(struct hawk_sweep_state *sweep, const struct hawk_sweep_
 	sweep->mapping_zero_bytes += hole_bytes;
 }
 
-/* What is the same whatever lies around the share. */
+/* Adds the counts that do not depend on neighbouring shares. */
 static void count_found(struct hawk_sweep_state *sweep, const struct hawk_sweep_found *found)
 {
 	sweep->result.swept_bytes += found->swept_bytes;
@@ -219,7 +219,7 @@ static uint64_t header_address(const struct hawk_block *block)
 	return block->start - HAWK_HEADER_BYTES;
 }
 
-/* One by one. */
+/* Resolves blocks one by one. */
 static void resolve_found(struct hawk_sweep_state *sweep, const struct hawk_sweep_found *found)
 {
 	const struct hawk_span *zero = found->zeros;
@@ -236,7 +236,7 @@ static void resolve_found(struct hawk_sweep_state *sweep, const struct hawk_swee
 	}
 }
 
-/* Nothing that comes changes what came before. */
+/* Settles all earlier blocks: later ones cannot change them. */
 static void settle(struct hawk_sweep_state *sweep)
 {
 	struct hawk_sweep_resolver *resolver = &sweep->resolver;
@@ -246,13 +246,13 @@ static void settle(struct hawk_sweep_state *sweep)
 	keep_candidate(sweep);
 }
 
-/* Blocks that lie apart, also from what is below them. */
+/* Counts blocks that lie apart from each other and from all blocks below. */
 static void count_apart(struct hawk_sweep_state *sweep, const struct hawk_sweep_found *found)
 {
 	struct hawk_sweep_resolver *resolver = &sweep->resolver;
 	uint64_t covered = covered_end(resolver);
 
-	/* No block of the share begins below: such pages are in front of all. */
+	/* No block of the share begins below such pages: they come first. */
 	sweep->mapping_zero_bytes += found->zero_bytes;
 	for (size_t i = 0; i < found->zero_count && found->zeros[i].start < covered; i++)
 		sweep->mapping_zero_bytes -= found->zeros[i].end - found->zeros[i].start;
@@ -261,7 +261,7 @@ static void count_apart(struct hawk_sweep_state *sweep, const struct hawk_sweep_
 	sweep->result.sums.blocks += found->count;
 	sweep->result.sums.bytes += found->bytes;
 	sweep->result.sums.header_bytes += found->header_bytes;
-	/* What the others reach, whatever their births, is below the last one's header. */
+	/* All other blocks end below the last one's header, whatever their births. */
 	resolver->furthest[found->blocks[found->count - 1].birth] = found->furthest;
 	resolver->furthest_of_all = found->furthest;
 	resolver->settled_end = found->furthest;

@@ -9,7 +9,7 @@
 
 #include "hawk/base/numbers.h"
 
-/* Bytes from `address` to the end of its page. */
+/* Returns the bytes from `address` to the end of its page. */
 static uint64_t page_left(uint64_t address)
 {
 	return HAWK_SCAN_PAGE_BYTES - address % HAWK_SCAN_PAGE_BYTES;
@@ -37,8 +37,8 @@ void hawk_sweep_found_deinit(struct hawk_sweep_found *found)
 }
 
 /* Puts live hits of the page from number `i` on to `ret`, as long as they are plausible, end at or
- * below `limit`, and lie above all earlier ones, which end at or below `furthest`. Returns how many
- * these are. */
+ * below `limit`, and lie above all earlier ones, which end at or below `furthest`. Returns their
+ * number. */
 static size_t take_usual(const struct hawk_sweep_plan *plan, const struct hawk_scan_page *page,
 			 uint64_t address, unsigned i, uint64_t limit, uint64_t furthest,
 			 struct hawk_block *ret)
@@ -72,7 +72,7 @@ static size_t take_usual(const struct hawk_sweep_plan *plan, const struct hawk_s
 	return (size_t)(next - ret);
 }
 
-/* Whatever is not usual. */
+/* Handles an unusual hit. */
 static void find_unusual(const struct hawk_sweep_finder *finder, uint64_t address, unsigned number,
 			 struct hawk_sweep_found *found)
 {
@@ -96,8 +96,8 @@ static void find_unusual(const struct hawk_sweep_finder *finder, uint64_t addres
 		found->furthest = block->start + block->size;
 }
 
-/* Nearly all hits are usual: they are taken with everything in registers, at a third of the cost.
- */
+/* Finds blocks. Nearly all hits are usual: they are taken with all state in registers, at a third
+ * of the cost. */
 static void find_blocks(const struct hawk_sweep_finder *finder, uint64_t address,
 			struct hawk_sweep_found *found)
 {
@@ -118,7 +118,7 @@ static void find_blocks(const struct hawk_sweep_finder *finder, uint64_t address
 	}
 }
 
-/* One page, or a part of one. */
+/* Searches one page, or a part of one. */
 static void find_in_page(struct hawk_sweep_finder *finder, const uint8_t *bytes, size_t size,
 			 uint64_t address, struct hawk_sweep_found *found)
 {
@@ -136,7 +136,7 @@ static void find_in_page(struct hawk_sweep_finder *finder, const uint8_t *bytes,
 		found->zero_bytes += size;
 }
 
-/* What cannot be read is skipped page by page. */
+/* Searches a share; skips unreadable memory page by page. */
 static struct hawk_error *find_in_share(struct hawk_sweep_finder *finder,
 					struct hawk_sweep_found *found)
 {
@@ -164,7 +164,7 @@ static struct hawk_error *find_in_share(struct hawk_sweep_finder *finder,
 	return NULL;
 }
 
-/* Whether a header lies in [start, end), or there is no way to tell. */
+/* Finds out if a header lies in [start, end), or may lie there because it cannot be read. */
 static struct hawk_error *look_behind(struct hawk_sweep_finder *finder, uint64_t start,
 				      uint64_t end, bool *ret)
 {
@@ -184,7 +184,7 @@ static struct hawk_error *look_behind(struct hawk_sweep_finder *finder, uint64_t
 	return err;
 }
 
-/* Whether the last block is as it is, although it ends behind the share. */
+/* Finds out if the last block is final although it ends behind the share. */
 static struct hawk_error *settle_last(struct hawk_sweep_finder *finder,
 				      struct hawk_sweep_found *found)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The sweep's threads. Each looks for headers in the next share; the caller decides about shares in
- * the order of addresses, and looks for headers itself while the next one has not been searched.
+ * The sweep's threads. Each looks for headers in the next share. The caller decides about shares in
+ * order of addresses, and searches itself while the next share is not ready.
  */
 #include "sweep.h"
 
@@ -13,7 +13,7 @@
 #include "sweep_state.h"
 
 enum {
-	PARTS_MAX = 8, /* memory does not come quicker for more */
+	PARTS_MAX = 8, /* memory bandwidth does not grow beyond */
 	SLOTS_PER_PART = 4,
 	SHARES_PER_PART_MIN = 4, /* fewer are not worth a thread */
 };
@@ -34,22 +34,22 @@ struct hawk_sweep {
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	/* Under the lock, as the slots' states are. */
+	/* Guarded by the lock, like the slots' states. */
 	unsigned waiting;
 	struct hawk_sweep_walk walk;
-	bool walked;            /* there are no more shares */
+	bool walked;            /* all shares are given out */
 	bool stopped;           /* by an error, or by the caller */
-	uint64_t shares;        /* that have been given out */
+	uint64_t shares;        /* given out */
 	struct hawk_error *err; /* the first one */
 
-	/* The caller's. */
+	/* Used by the caller only. */
 	uint64_t decided; /* shares */
 	bool finished;
-	struct slot *apart; /* whose blocks come next, or were given; NULL = none */
+	struct slot *apart; /* its blocks come next, or were given; NULL = none */
 	bool apart_given;
 	struct hawk_sweep_state state;
 	unsigned slot_count;
-	struct slot *slots; /* a share's: its number modulo their count */
+	struct slot *slots; /* a share uses slot number modulo their count */
 };
 
 static void wake(struct hawk_sweep *sweep)
@@ -70,13 +70,13 @@ static struct slot *slot_of(struct hawk_sweep *sweep, uint64_t share)
 	return &sweep->slots[share % sweep->slot_count];
 }
 
-/* Whether there is room for what is found in the next share. */
+/* Returns true if a slot is free for the next share. */
 static bool may_find(struct hawk_sweep *sweep)
 {
 	return !sweep->walked && slot_of(sweep, sweep->shares)->state == SLOT_FREE;
 }
 
-/* Looks for headers in the next share, if there is one; with the lock, which is given up meanwhile.
+/* Looks for headers in the next share, if any. Called with the lock, which it releases meanwhile.
  */
 static void find(struct hawk_sweep *sweep, struct hawk_sweep_finder *finder)
 {
@@ -95,7 +95,7 @@ static void find(struct hawk_sweep *sweep, struct hawk_sweep_finder *finder)
 	pthread_mutex_lock(&sweep->lock);
 	slot->state = SLOT_FOUND;
 	if (err && sweep->err)
-		hawk_error_destroy(err); /* a later one is of no interest */
+		hawk_error_destroy(err); /* only the first error counts */
 	else if (err)
 		sweep->err = err;
 	sweep->stopped |= err != NULL;
@@ -110,7 +110,7 @@ static void init_finder(const struct hawk_sweep *sweep, struct hawk_sweep_finder
 	hawk_scan_window_init(&finder->window, sweep->target, sweep->walk.share_bytes);
 }
 
-/* One thread. Without memory for it the others do its work. */
+/* Runs one thread. If memory runs out for it, the others do its work. */
 static void run_part(void *context, unsigned part)
 {
 	struct hawk_sweep *sweep = context;
@@ -132,14 +132,14 @@ static void run_part(void *context, unsigned part)
 	free(finder);
 }
 
-/* Whether the next share has been searched. */
+/* Returns true if the next share has been searched. */
 static bool has_found(struct hawk_sweep *sweep)
 {
 	return sweep->decided < sweep->shares &&
 	       slot_of(sweep, sweep->decided)->state == SLOT_FOUND;
 }
 
-/* Returns what was found in the next share; NULL = there is none, or an error. */
+/* Returns the result of the next share; NULL behind the last one, or after an error. */
 static struct slot *next_found(struct hawk_sweep *sweep)
 {
 	struct slot *ret = NULL;
@@ -244,7 +244,7 @@ void hawk_sweep_end(struct hawk_sweep *sweep)
 	free(sweep);
 }
 
-/* How many threads there is something to do for. */
+/* Returns the number of threads that have enough work. */
 static unsigned count_parts(const struct hawk_sweep *sweep, unsigned threads)
 {
 	uint64_t worth =

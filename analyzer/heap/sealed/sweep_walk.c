@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Which memory is swept, share by share in ascending order.
+ * Cuts the memory to sweep into shares, in ascending order.
  */
 #include "sweep_state.h"
 
@@ -17,7 +17,7 @@ static uint64_t granule_up(uint64_t address)
 	return granule_down(address + HAWK_GRANULE_BYTES - 1);
 }
 
-/* What is there of a mapping, in whole granules. */
+/* Returns the present part of a mapping, in whole granules. */
 static struct hawk_span present_span(const struct hawk_mapping *mapping)
 {
 	uint64_t present = hawk_least(mapping->present_bytes, mapping->end - mapping->start);
@@ -64,7 +64,7 @@ static bool next_mapping(struct hawk_sweep_walk *walk)
 	return false;
 }
 
-/* Behind an excluded span. */
+/* Steps over an excluded span. */
 static void step_over(struct hawk_sweep_walk *walk, const struct hawk_span *excluded)
 {
 	uint64_t end = granule_up(excluded->end);
@@ -73,7 +73,7 @@ static void step_over(struct hawk_sweep_walk *walk, const struct hawk_span *excl
 	walk->excluded++;
 }
 
-/* Goes to what lies in front of the next excluded span, or the mapping's end. */
+/* Advances to the memory before the next excluded span or the mapping's end. */
 static bool next_span(struct hawk_sweep_walk *walk)
 {
 	for (;;) {
@@ -100,7 +100,7 @@ static bool next_span(struct hawk_sweep_walk *walk)
 	}
 }
 
-/* Goes to the next data of the span. */
+/* Advances to the next data of the span. */
 static void next_data(struct hawk_sweep_walk *walk)
 {
 	uint64_t start = walk->span_end;

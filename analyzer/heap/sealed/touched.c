@@ -14,7 +14,7 @@ static bool is_zero(const uint8_t *bytes, size_t size)
 	return !bytes[0] && !memcmp(bytes, bytes + 1, size - 1);
 }
 
-/* Of one window; parts of pages at its ends count as pages of that size. */
+/* Counts in one window; parts of pages at its ends count as pages of that size. */
 static uint64_t count_touched(const uint8_t *bytes, size_t size, uint64_t address)
 {
 	uint64_t touched = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Threads' caches: a list of free objects for each class. From 2.6 on each list has its class's
- * size behind it, and so is found wherever it lies; earlier ones by pointers in the library's data.
+ * Finds threads' caches: a list of free objects for each class. From 2.6 on each list has its
+ * class's size behind it, and so is found anywhere. Earlier caches are found by pointers in the
+ * library's data.
  *
  *     list, from 2.6 on:  | first | length 32, low 32 | longest 32, ... 32 | size |
  *     list, before:       | first | length 32, low 32 | longest 32, ... 32 |
@@ -30,7 +31,7 @@ static void mark_lists(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near, u
 	tcmalloc->caches++;
 }
 
-/* Do the sizes of all classes stand behind lists that begin at `lists`? */
+/* Returns true if lists at `lists` are followed by the sizes of all classes. */
 static bool has_sizes(const struct hawk_tcmalloc *tcmalloc, struct hawk_near *near, uint64_t lists)
 {
 	for (uint32_t i = 1; i < tcmalloc->classes && tcmalloc->class_bytes[i]; i++) {
@@ -86,7 +87,7 @@ static struct hawk_error *search_memory(struct hawk_tcmalloc *tcmalloc, struct h
 	return err;
 }
 
-/* Is every list empty, or of objects of its class? */
+/* Returns true if every list is empty or holds objects of its class. */
 static bool is_old_cache(const struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
 			 uint64_t lists)
 {
@@ -109,7 +110,8 @@ static bool is_old_cache(const struct hawk_tcmalloc *tcmalloc, struct hawk_near 
 	return used;
 }
 
-/* Lists lie 0x30 behind the start of a cache in 2.0 to 2.5, whose first word leads to the next. */
+/* Finds caches of 2.0 to 2.5: lists lie 0x30 behind the start of a cache, whose first word leads to
+ * the next. */
 static struct hawk_error *search_old(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
 				     const struct hawk_mapping *mapping)
 {

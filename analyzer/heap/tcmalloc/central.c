@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The central lists, one for each class of sizes: each has its class's number, at the same distance
- * in every version. They lead to all spans of small objects, and to the free objects in them.
+ * Reads the central lists, one for each class of sizes. Each holds its class's number, at the same
+ * distance in every version. They lead to all spans of small objects, and to the free objects in
+ * them.
  */
 #include "tcmalloc.h"
 
@@ -11,7 +12,7 @@ enum {
 	CLASS_OFFSET = 8,
 	EMPTY_OFFSET = 0x10, /* heads of rings are spans themselves */
 	NONEMPTY_OFFSET = 0x40,
-	SLOTS_OFFSET = 0x80, /* lists that were handed back: first, last */
+	SLOTS_OFFSET = 0x80, /* returned lists: first, last */
 	SLOTS = 64,
 	SLOTS_USED_OFFSET = 0x480,
 	CLASSES_MIN = 40,
@@ -59,7 +60,7 @@ static bool find_lists(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
 	uint64_t at = (mapping->start + 7) & -UINT64_C(8);
 	uint64_t end = mapping->start + mapping->present_bytes, word;
 
-	/* The first class is 0: the second is looked for. */
+	/* The first class is 0, so look for the second. */
 	for (; hawk_next_word(near, &at, end, &word); at += 8) {
 		uint64_t first = at - STRIDE - CLASS_OFFSET;
 
@@ -73,7 +74,7 @@ static bool find_lists(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
 	return false;
 }
 
-/* Sizes of all classes: ascending multiples of 8 up to the largest. */
+/* Reads the sizes of all classes: ascending multiples of 8 up to the largest. */
 static bool read_sizes(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near, uint64_t at,
 		       unsigned bytes)
 {
@@ -146,8 +147,8 @@ static struct hawk_error *add_span(struct hawk_tcmalloc *tcmalloc, uint64_t addr
 	return err ? err : hawk_claims_add(&tcmalloc->metadata, address, address + HAWK_SPAN_BYTES);
 }
 
-/* A ring of spans. It ends at the first that is not of the class; all rings together have at most
- * as many as memory has pages. */
+/* Reads a ring of spans, up to the first that is not of the class. All rings together have at most
+ * as many spans as memory has pages. */
 static struct hawk_error *read_ring(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
 				    uint64_t head, uint32_t size_class)
 {
@@ -181,7 +182,7 @@ struct hawk_error *hawk_tcmalloc_read_spans(struct hawk_tcmalloc *tcmalloc)
 	return err;
 }
 
-/* Lists of free objects that threads have handed back whole. */
+/* Marks the lists of free objects that threads returned whole. */
 static void mark_slots(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near, uint64_t list)
 {
 	uint32_t used;

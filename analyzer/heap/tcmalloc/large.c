@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Large blocks, and small ones whose stack was taken, have a span each, which only the map of pages
- * leads to. The map is found by spans that are known already: a leaf has the span's address at the
- * place of its first page.
+ * Finds large blocks, and small ones whose stack was taken. Each has its own span, which only the
+ * map of pages leads to. The map is found by known spans: a leaf holds the span's address at its
+ * first page's index.
  *
  *     2 levels (2.6 to 2.18):  root[2^17] -> leaf[2^18]
  *     3 levels (2.0 to 2.5):   root[2^12] -> node[2^12] -> leaf[2^11]
@@ -26,13 +26,13 @@ static uint64_t mask(unsigned bits)
 	return (UINT64_C(1) << bits) - 1;
 }
 
-/** The map: how its leaves are reached. */
+/** The map of pages: the way to its leaves. */
 struct map {
 	uint64_t root;
 	bool old;
 };
 
-/* The leaf that has the page, or 0. */
+/* Returns the leaf that holds the page, or 0. */
 static uint64_t leaf_of(struct hawk_near *near, const struct map *map, uint64_t page)
 {
 	uint64_t node, leaf;
@@ -53,7 +53,7 @@ static unsigned leaf_log2(const struct map *map)
 	return map->old ? OLD_LEAF_LOG2 : LEAF_LOG2;
 }
 
-/* The span that the map has for a page, or 0. */
+/* Returns the map's span for a page, or 0. */
 static uint64_t span_of(struct hawk_near *near, const struct map *map, uint64_t page)
 {
 	uint64_t leaf = leaf_of(near, map, page), span;
@@ -61,7 +61,7 @@ static uint64_t span_of(struct hawk_near *near, const struct map *map, uint64_t 
 	return leaf && hawk_word(near, leaf + 8 * (page & mask(leaf_log2(map))), &span) ? span : 0;
 }
 
-/* How many of some spans the map knows. */
+/* Returns how many of some spans the map holds. */
 static unsigned count_known(const struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
 			    const struct map *map)
 {
@@ -86,8 +86,8 @@ static bool fits(const struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
 	return count_known(tcmalloc, near, map) * 10 >= asked * 9;
 }
 
-/* Looks in modules' data for the root: of the younger form it lies there itself, of the older one a
- * pointer to it does. */
+/* Looks in modules' data for the root: newer versions keep the root itself there, older ones a
+ * pointer to it. */
 static bool find_in_data(const struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
 			 const struct hawk_mapping *mapping, uint64_t page, struct map *ret)
 {
@@ -143,7 +143,7 @@ static struct hawk_error *add_sample(struct hawk_tcmalloc *tcmalloc, uint64_t st
 		return &hawk_enomem;
 	tcmalloc->samples[tcmalloc->sample_count++] =
 		(struct hawk_tcmalloc_sample){start, record[0], stack};
-	/* Small ones have the usable size of their class, though the whole span is theirs. */
+	/* A small block has its class's usable size, though it owns the whole span. */
 	for (uint32_t i = 1; i < tcmalloc->classes && tcmalloc->class_bytes[i]; i++)
 		if (record[0] <= tcmalloc->class_bytes[i]) {
 			*bytes = tcmalloc->class_bytes[i];
@@ -152,7 +152,7 @@ static struct hawk_error *add_sample(struct hawk_tcmalloc *tcmalloc, uint64_t st
 	return NULL;
 }
 
-/* One block with a span of its own. */
+/* Adds one block with its own span. */
 static struct hawk_error *add_large(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
 				    uint64_t address, const struct hawk_tcmalloc_span *span)
 {
@@ -169,8 +169,8 @@ static struct hawk_error *add_large(struct hawk_tcmalloc *tcmalloc, struct hawk_
 	return err ? err : hawk_claims_add(&tcmalloc->metadata, address, address + HAWK_SPAN_BYTES);
 }
 
-/* All spans of one leaf. Only the first and the last page of a large one are sure to be there, and
- * entries between may be stale: a span counts at its first page. */
+/* Reads all spans of one leaf. A large span surely has entries only for its first and last page;
+ * entries between may be stale. So a span counts at its first page. */
 static struct hawk_error *read_leaf(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
 				    const struct map *map, uint64_t leaf, uint64_t first_page)
 {
@@ -183,7 +183,7 @@ static struct hawk_error *read_leaf(struct hawk_tcmalloc *tcmalloc, struct hawk_
 		if (!hawk_tcmalloc_span(near, address, &span) ||
 		    span.page != first_page + (at - leaf) / 8)
 			continue;
-		if (span.location) /* free: still the allocator's memory */
+		if (span.location) /* free, but still the allocator's memory */
 			err = hawk_claims_add(&tcmalloc->pages,
 					      span.page << HAWK_TCMALLOC_PAGE_LOG2,
 					      (span.page + span.pages) << HAWK_TCMALLOC_PAGE_LOG2);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * gperftools' tcmalloc as a walker among others.
+ * Wraps gperftools' tcmalloc as a walker.
  */
 #include "tcmalloc.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * All that can be found of tcmalloc, stage by stage.
+ * Finds tcmalloc's heap stage by stage.
  */
 #include "tcmalloc.h"
 

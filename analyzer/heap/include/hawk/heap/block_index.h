@@ -6,16 +6,17 @@
  *
  *     address:  | 25 bits: chunk of 4 MiB | 12 bits: KiB in it | 6 bits: granule | 4 bits |
  *
- * That is with granules of 16 bytes, on which most allocators' blocks begin. Where some begin on
- * multiples of 8, granules have 8 bytes, and records and chunks half as many, too.
+ * The drawing shows granules of 16 bytes, which suit most allocators. If some blocks begin on other
+ * multiples of 8, granules have 8 bytes, and records and chunks are half as large too.
  *
- * A directory gives every chunk that holds (a part of) a block a number, in ascending order; small
- * integers and wild words die there. (Chunk number, granule in it) is a 32-bit granule id. Each KiB
- * has a record: which granules begin a block, which ones blocks cover, how many blocks begin in
- * earlier records. A block is known by its number from 0 on; numbers ascend with addresses.
+ * A directory numbers every chunk that holds (a part of) a block, in ascending order. Small
+ * integers and wild words are rejected there. (Chunk number, granule in it) is a 32-bit granule id.
+ * Each KiB has a record: the granules at which blocks begin, the granules that blocks cover, and
+ * the number of blocks that begin in earlier records. A block is known by its number from 0 on;
+ * numbers ascend with addresses.
  *
- * Blocks may lie in blocks: an address belongs to the innermost one. The header of such a block
- * (HAWK_HEADER_BYTES) and what is left of its last granule belong to none.
+ * Blocks may be nested: an address belongs to the innermost block. A nested block's header
+ * (HAWK_HEADER_BYTES) and the rest of its last granule belong to no block.
  */
 #ifndef HAWK_ANALYZER_HEAP_BLOCK_INDEX_H
 #define HAWK_ANALYZER_HEAP_BLOCK_INDEX_H
@@ -30,17 +31,18 @@ enum {
 	HAWK_CHUNK_GRANULES_LOG2 = HAWK_CHUNK_LOG2 - HAWK_GRANULE_LOG2,
 	HAWK_CHUNK_RECORDS_LOG2 = HAWK_CHUNK_LOG2 - HAWK_RECORD_LOG2,
 	HAWK_ADDRESS_BITS = 47,
-	/** Numbers 1 .. this are given out: 64 GiB of chunks with blocks in them, 32 GiB of small
-	 * ones. Large blocks cost two chunks, however large. */
+	/** Highest chunk number: 64 GiB of chunks with blocks, or 32 GiB with small granules. A
+	 * large block costs two chunks, whatever its size. */
 	HAWK_CHUNKS_MAX = (1 << (32 - HAWK_CHUNK_GRANULES_LOG2)) - 1,
-	/** In the directory: the inside of one block that covers the whole chunk. */
+	/** Directory entry of a chunk wholly inside one block. */
 	HAWK_CHUNK_INSIDE = 0xffff,
 };
 
 /** No block. */
 static const uint32_t HAWK_BLOCK_NOWHERE = UINT32_MAX;
 
-/** Two numbers are spared, so that number << 1 | 1 is never HAWK_BLOCK_NOWHERE. */
+/** Upper limit on blocks. Two numbers stay unused, so that number << 1 | 1 is never
+ * HAWK_BLOCK_NOWHERE. */
 static const uint32_t HAWK_BLOCKS_MAX = (UINT32_C(1) << 31) - 2;
 
 /** 64 granules of heap. Bit i is granule i. */
@@ -51,27 +53,27 @@ struct hawk_index_record {
 	uint32_t reserved;
 };
 
-/** A block that a 32-bit size cannot describe, or that has chunks of its own. */
+/** A block too large for a 32-bit size, or with chunks of its own. */
 struct hawk_large_block {
 	uint64_t start;
 	uint64_t size;
 	uint32_t number;
 };
 
-/** A block in which others lie: the pool objects that were carved out of it. */
+/** A block with nested blocks: pool objects carved out of it. */
 struct hawk_nest {
 	uint32_t number;
 	uint32_t behind; /**< number of the first block behind it */
-	uint32_t parent; /**< index of the one that it lies in; UINT32_MAX = none */
+	uint32_t parent; /**< index of the enclosing nest; UINT32_MAX = none */
 	uint64_t end;
-	uint64_t own_bytes; /**< without blocks in it and their headers */
+	uint64_t own_bytes; /**< without nested blocks and their headers */
 };
 
-/** A block that the next ones may lie in. */
+/** A block in which the next blocks may be nested. */
 struct hawk_open_block {
-	uint64_t at; /**< what is below has been covered */
+	uint64_t at; /**< memory below is covered already */
 	uint64_t end;
-	uint32_t nest; /**< index among nests; UINT32_MAX = nothing lies in it so far */
+	uint32_t nest; /**< index among nests; UINT32_MAX = nothing nested so far */
 };
 
 struct hawk_block_index {
@@ -95,8 +97,8 @@ struct hawk_block_index {
 	size_t large_count;
 	size_t large_capacity;
 	uint64_t end; /**< of the last block */
-	/** No block begins where another one ends (hawk_heap_found.blocks_apart): a pointer one
-	 * past the end is told from one to the next block. */
+	/** No block begins where another one ends (hawk_heap_found.blocks_apart), so a pointer one
+	 * past the end never leads to the next block. */
 	bool apart;
 
 	struct hawk_nest *nests; /**< by number; mostly none */
@@ -113,12 +115,12 @@ struct hawk_block_index {
 	struct hawk_area records_area;
 };
 
-/** An empty index; `heap_bytes_max` (more than all blocks can take up) is what address space is
- * reserved for, and only a hint. */
+/** Makes an empty index. `heap_bytes_max` (more than all blocks can take up) is a hint: address
+ * space is reserved for it. */
 struct hawk_error *hawk_block_index_init(struct hawk_block_index *index, uint64_t heap_bytes_max);
 
-/** To be called on an empty index: blocks may begin on multiples of 8. Needs 128 MiB of address
- * space for the directory, where granules of 16 bytes need 64. */
+/** Lets blocks begin on multiples of 8. Call on an empty index. Needs 128 MiB of address space for
+ * the directory, where granules of 16 bytes need 64. */
 struct hawk_error *hawk_block_index_use_small_granules(struct hawk_block_index *index);
 
 /** Returns log2 of the bytes of a granule. */
@@ -133,7 +135,7 @@ static inline unsigned hawk_block_index_chunk_log2(const struct hawk_block_index
 	return HAWK_CHUNK_LOG2 - index->finer;
 }
 
-/** To be called on an empty index: fills `heads` too, for another 2 bytes per block. For living
+/** Fills `heads` too, for another 2 bytes per block. Call on an empty index. Needed for living
  * processes, whose headers cannot be read later. */
 struct hawk_error *hawk_block_index_keep_heads(struct hawk_block_index *index,
 					       uint64_t heap_bytes_max);
@@ -142,17 +144,16 @@ struct hawk_error *hawk_block_index_keep_heads(struct hawk_block_index *index,
 void hawk_block_index_deinit(struct hawk_block_index *index);
 
 /**
- * Adds blocks in ascending order, disjoint but for nesting. HAWK_ERROR_UNSUPPORTED when there are
- * more than 32-bit numbers can tell apart, or addresses above 47 bits: refused, never wrong.
+ * Adds blocks in ascending order, disjoint but for nesting. Fails with HAWK_ERROR_UNSUPPORTED at
+ * more blocks than 32-bit numbers can address, or at addresses above 47 bits: refused, never wrong.
  */
 struct hawk_error *hawk_block_index_add(struct hawk_block_index *to,
 					const struct hawk_block *blocks, size_t count);
 
-/** To be called behind the last block: stores what was held back, gives back what was reserved and
- * not used. */
+/** Must be called after the last block: stores blocks held back, gives back unused reservations. */
 struct hawk_error *hawk_block_index_finish(struct hawk_block_index *index);
 
-/** Memory in use: table, records, directory. */
+/** Returns the memory in use: table, records, directory. */
 uint64_t hawk_block_index_memory_bytes(const struct hawk_block_index *index);
 
 /** The slow halves of the functions below. */
@@ -170,7 +171,7 @@ static inline uint64_t hawk_block_start(const struct hawk_block_index *index, ui
 	       ((uint64_t)within << hawk_block_index_granule_log2(index));
 }
 
-/** Requested bytes. */
+/** Returns the block's requested bytes. */
 static inline uint64_t hawk_block_size(const struct hawk_block_index *index, uint32_t block)
 {
 	uint32_t size = index->sizes[block];
@@ -178,11 +179,11 @@ static inline uint64_t hawk_block_size(const struct hawk_block_index *index, uin
 	return size != UINT32_MAX ? size : hawk_block_index_large_size(index, block);
 }
 
-/** Returns the nest of a block in which others lie, or NULL. */
+/** Returns the nest of a block with nested blocks, or NULL. */
 const struct hawk_nest *hawk_block_nest(const struct hawk_block_index *index, uint32_t block);
 
-/** Returns the bytes of a block that are not those of blocks in it, nor of their headers: sums over
- * blocks count no byte twice. */
+/** Returns the bytes of a block without nested blocks and their headers, so that sums over blocks
+ * count no byte twice. */
 static inline uint64_t hawk_block_own_bytes(const struct hawk_block_index *index, uint32_t block)
 {
 	const struct hawk_nest *nest = index->nest_count ? hawk_block_nest(index, block) : NULL;
@@ -194,14 +195,14 @@ static inline uint64_t hawk_block_own_bytes(const struct hawk_block_index *index
 struct hawk_stretch {
 	uint64_t start;
 	uint64_t end;
-	uint32_t next; /**< the block that follows, if it lies in this one */
+	uint32_t next; /**< the nested block that follows, if any */
 };
 
 /** The slow half of the next function. */
 bool hawk_block_stretch_behind(const struct hawk_block_index *index, uint32_t block,
 			       struct hawk_stretch *stretch);
 
-/** Goes to the next stretch of `block`, from zeros on. Returns false behind the last one. */
+/** Advances to the next stretch of `block`; start with zeros. Returns false behind the last one. */
 static inline bool hawk_block_next_stretch(const struct hawk_block_index *index, uint32_t block,
 					   struct hawk_stretch *stretch)
 {
@@ -216,7 +217,7 @@ static inline bool hawk_block_next_stretch(const struct hawk_block_index *index,
 	return start < stretch->end;
 }
 
-/** The chunk number of `address`, 0 = no block is near, or HAWK_CHUNK_INSIDE. */
+/** Returns the chunk number of `address`, 0 = no block near, or HAWK_CHUNK_INSIDE. */
 static inline uint32_t hawk_block_index_chunk(const struct hawk_block_index *index,
 					      uint64_t address)
 {
@@ -225,7 +226,7 @@ static inline uint32_t hawk_block_index_chunk(const struct hawk_block_index *ind
 		       : index->directory[address >> hawk_block_index_chunk_log2(index)];
 }
 
-/** The record of an address in chunk `number`, which is not HAWK_CHUNK_INSIDE. */
+/** Returns the record of an address in chunk `number`, which is not HAWK_CHUNK_INSIDE. */
 static inline const struct hawk_index_record *
 hawk_block_index_record(const struct hawk_block_index *index, uint32_t number, uint64_t address)
 {
@@ -235,14 +236,14 @@ hawk_block_index_record(const struct hawk_block_index *index, uint32_t number, u
 	return &index->records[(uint64_t)number << HAWK_CHUNK_RECORDS_LOG2 | within];
 }
 
-/** Bits that are set. */
+/** Returns the number of bits set. */
 #ifdef __POPCNT__
 static inline uint32_t hawk_popcount(uint64_t bits)
 {
 	return (uint32_t)__builtin_popcountll(bits);
 }
 #else
-/* In plain arithmetic: the builtin is a call where the processor is not known. */
+/* Plain arithmetic: without -mpopcnt the builtin is a function call. */
 static inline uint32_t hawk_popcount(uint64_t bits)
 {
 	bits -= bits >> 1 & UINT64_C(0x5555555555555555);
@@ -252,8 +253,8 @@ static inline uint32_t hawk_popcount(uint64_t bits)
 }
 #endif
 
-/** The block that contains `address`, shifted left, with bit 0 = it is not the block's first byte.
- * `number` is the address's chunk. */
+/** Returns the block that contains `address`, shifted left by 1; bit 0 means not the block's first
+ * byte. `number` is the address's chunk. */
 static inline uint32_t hawk_block_index_resolve(const struct hawk_block_index *index,
 						uint32_t number, uint64_t address)
 {
@@ -274,7 +275,7 @@ static inline uint32_t hawk_block_index_resolve(const struct hawk_block_index *i
 		if (!index->nest_count)
 			return block << 1 | 1;
 	}
-	/* Behind the end within its last granule? */
+	/* The address may lie behind the block's end, within its last granule. */
 	if (index->nest_count)
 		return hawk_block_index_inside(index, block, address);
 	if (address - hawk_block_start(index, block) >= hawk_block_size(index, block))
@@ -283,9 +284,9 @@ static inline uint32_t hawk_block_index_resolve(const struct hawk_block_index *i
 }
 
 /**
- * The number of the block that contains `address`, or HAWK_BLOCK_NOWHERE; `*interior` = it is not
- * the block's first byte. The first byte of an empty block belongs to it; the byte behind the last
- * one does not.
+ * Returns the number of the block that contains `address`, or HAWK_BLOCK_NOWHERE. `*interior` means
+ * not the block's first byte. An empty block contains its first byte; no other block contains the
+ * byte behind its last.
  */
 static inline uint32_t hawk_block_index_find(const struct hawk_block_index *index, uint64_t address,
 					     bool *interior)
@@ -301,8 +302,8 @@ static inline uint32_t hawk_block_index_find(const struct hawk_block_index *inde
 /** The slow half of the next function. */
 uint32_t hawk_block_index_ended_at(const struct hawk_block_index *index, uint64_t address);
 
-/** The same as hawk_block_index_resolve() for a pointer: where blocks lie apart, the address right
- * behind a block's last byte belongs to it as well. */
+/** As hawk_block_index_resolve(), for a pointer: if blocks lie apart, the address right behind a
+ * block's last byte belongs to it as well. */
 static inline uint32_t hawk_block_index_resolve_pointer(const struct hawk_block_index *index,
 							uint32_t number, uint64_t address)
 {
@@ -336,13 +337,13 @@ static inline uint32_t hawk_block_index_resolve_pointer(const struct hawk_block_
 	return block << 1 | 1;
 }
 
-/** The edge of a graph that a word with this value is, or HAWK_BLOCK_NOWHERE. */
+/** Returns the graph edge of a word with this value, or HAWK_BLOCK_NOWHERE. */
 static inline uint32_t hawk_block_index_edge(const struct hawk_block_index *index, uint64_t value)
 {
 	return hawk_block_index_resolve_pointer(index, hawk_block_index_chunk(index, value), value);
 }
 
-/** The first block that begins at or above `address`; `count` if there is none. */
+/** Returns the first block that begins at or above `address`, or `count`. */
 uint32_t hawk_block_index_first(const struct hawk_block_index *index, uint64_t address);
 
 #endif

@@ -2,8 +2,8 @@
 /**
  * @file
  * The heap: every live block, and the sites that allocated them. Sites are unique stacks, named by
- * a hash that is the same under ASLR, on other hosts and after restarts: over (build-id or base
- * name, link-time address) of every frame.
+ * a hash over (build-id or base name, link-time address) of every frame. The hash is the same under
+ * ASLR, on other hosts and after restarts.
  *
  * Blocks are numbers from 0 on, ascending with addresses (heap/block_index.h). A heap never changes
  * once it is loaded, and does not depend on the number of threads.
@@ -18,16 +18,16 @@
 #include "hawk/target/near.h"
 #include "hawk/trace/table.h"
 
-/** Ids of sites that are no stack, and no class. */
+/** Ids of sites that are neither a stack nor a class. */
 enum hawk_site_special {
 	HAWK_SITE_NO_STACK = 0, /**< no stack was recorded, or the class is not known */
 	HAWK_SITE_LOST = 1, /**< the header names a trace that is damaged, cut off or unwritten */
-	/** sample=: all allocations without a stack. Its counts are exact; the estimates of the
-	 * other sites stand for them too, so that it is never listed beside those. */
+	/** All allocations without a stack under sample=. Its counts are exact. The other sites'
+	 * estimates include them, so it is never listed next to these. */
 	HAWK_SITE_NOT_SAMPLED = 2,
 };
 
-/** Of a site whose counts are estimates: what they are made of. */
+/** Basis of a site's counts that are estimates. */
 struct hawk_site_sample {
 	bool estimated;         /**< false: the site's counts are exact, the rest is 0 */
 	uint64_t inuse_objects; /**< sampled blocks, exact */
@@ -42,7 +42,7 @@ struct hawk_site_sample {
 struct hawk_site {
 	uint64_t id; /**< the stable hash, or enum hawk_site_special; printed as 16 hex digits */
 	/** One trace of this site, for its frames. 0 = blocks without a stack, UINT32_MAX =
-	 * HAWK_SITE_LOST: no frames can be had. */
+	 * HAWK_SITE_LOST: no frames. */
 	uint32_t trace;
 	uint64_t inuse_objects;
 	uint64_t inuse_bytes;
@@ -53,13 +53,14 @@ struct hawk_site {
 	struct hawk_site_sample sample;
 };
 
-/** Live blocks that carry the site's stack, as a fold over blocks sees them: never an estimate. */
+/** Returns the live blocks with the site's stack, as a fold over blocks counts them: never an
+ * estimate. */
 static inline uint64_t hawk_site_blocks(const struct hawk_site *site)
 {
 	return site->sample.estimated ? site->sample.inuse_objects : site->inuse_objects;
 }
 
-/** Requested bytes of these. */
+/** Returns the requested bytes of these. */
 static inline uint64_t hawk_site_block_bytes(const struct hawk_site *site)
 {
 	return site->sample.estimated ? site->sample.inuse_bytes : site->inuse_bytes;
@@ -67,25 +68,26 @@ static inline uint64_t hawk_site_block_bytes(const struct hawk_site *site)
 
 enum { HAWK_HEAP_SOURCES_MAX = 16 };
 
-/** Which blocks, by their numbers of trace or class, came from whom. */
+/** The source of blocks, by their numbers of trace or class. */
 struct hawk_heap_origin {
 	const char *name; /**< of the source */
 	unsigned knows;   /**< enum hawk_heap_knows, of these blocks */
-	uint32_t end;     /**< their numbers are below; those of the origin before it are not */
+	uint32_t end;     /**< upper limit of their numbers, exclusive; they begin at the previous
+			     origin's */
 };
 
-/** Why nothing is known of a heap. Unknown is not empty. */
+/** The reason why a heap is unknown. Unknown is not empty. */
 enum hawk_heap_unknown {
-	HAWK_HEAP_NOT_TRACED,       /**< all memory was searched: there is no trace table */
+	HAWK_HEAP_NOT_TRACED,       /**< all memory was searched and holds no trace table */
 	HAWK_HEAP_CUT_OFF,          /**< the core ends before any table could be found */
 	HAWK_HEAP_TABLE_UNREADABLE, /**< newer, damaged, or its header is cut off */
-	HAWK_HEAP_TABLE_MISSING,    /**< the tracer's library is there, its memory is not */
-	HAWK_HEAP_BLOCKS_MISSING,   /**< the table is there, no block's memory is */
+	HAWK_HEAP_TABLE_MISSING,    /**< the tracer's library is present, its memory is not */
+	HAWK_HEAP_BLOCKS_MISSING,   /**< the table is present, no block's memory is */
 };
 
 struct hawk_heap {
-	/** enum hawk_heap_knows: what at least some blocks can say. 0 = no heap was found: no
-	 * blocks, no sites. */
+	/** Bits of enum hawk_heap_knows that hold for some blocks at least. 0 = no heap was found:
+	 * no blocks, no sites. */
 	unsigned knows;
 	enum hawk_heap_unknown unknown; /**< if `knows` is 0: why */
 	struct hawk_target *target;     /**< the owner's */
@@ -93,46 +95,46 @@ struct hawk_heap {
 	struct hawk_table *table;
 	struct hawk_heap_found found[HAWK_HEAP_SOURCES_MAX]; /**< in heap/ only */
 	unsigned found_count;
-	/** At least one, if there is a heap; blocks with stacks are of the first. */
+	/** At least one if a heap was found; blocks with stacks are of the first. */
 	struct hawk_heap_origin origins[HAWK_HEAP_SOURCES_MAX];
 	unsigned origin_count;
 	struct hawk_heap_spans spans; /**< sorted, disjoint */
-	bool undumped_known;          /**< HAWK_SPAN_UNDUMPED are all that there are */
+	bool undumped_known;          /**< the list of HAWK_SPAN_UNDUMPED is complete */
 	struct hawk_damages damages;
 	struct hawk_heap_sums sums;
-	struct hawk_block_index index; /**< of no blocks: not loaded, or see `refusal` */
-	/** Why the blocks cannot be numbered (HAWK_ERROR_UNSUPPORTED), or NULL. Sites are there all
-	 * the same. */
+	struct hawk_block_index index; /**< empty if not loaded; see also `refusal` */
+	/** The reason why blocks cannot be numbered (HAWK_ERROR_UNSUPPORTED), or NULL. Sites are
+	 * present anyway. */
 	char *refusal;
 	/** Zeros without HAWK_HEAP_COUNTERS, but for HAWK_HEAP_BLOCKS_MISSING. */
 	struct hawk_table_totals totals;
-	uint64_t dropped_objects; /**< blocks that the tracer could not record, and those */
+	uint64_t dropped_objects; /**< blocks that the tracer could not record */
 	uint64_t dropped_bytes;
 	uint64_t discarded_heaps; /**< see struct hawk_table_header */
 	uint64_t sample_mean;     /**< bytes; 0 = counts of sites are exact, else estimates */
-	/** Without HAWK_HEAP_ACCOUNTING (a table file) live counts are the table's own; the source
-	 * found nothing but these sums, and there is no accounting. */
+	/** Without HAWK_HEAP_ACCOUNTING (a table file) live counts are the table's own. The source
+	 * found only these sums, and `accounting` is empty. */
 	struct hawk_site *sites; /**< sorted by inuse_bytes, largest first, then id */
 	size_t site_count;
 	uint32_t *site_of_trace;    /**< index into sites by trace or class, UINT32_MAX = none */
 	uint32_t trace_count;       /**< entries of site_of_trace; see hawk_heap_site() */
-	uint32_t class_first;       /**< numbers from here on are classes, those below traces */
+	uint32_t class_first;       /**< numbers from here on are classes, lower ones traces */
 	struct hawk_class *classes; /**< from class_first on */
 	uint32_t lost_site;         /**< index of HAWK_SITE_LOST, UINT32_MAX = none */
 	struct hawk_accounting accounting; /**< set by hawk_heap_load() only */
 	struct hawk_life life;             /**< zeros without a table */
 };
 
-/** Returns what the blocks with this number of trace or class can say: enum hawk_heap_knows. */
+/** Returns the bits of enum hawk_heap_knows for the blocks with this number of trace or class. */
 static inline unsigned hawk_heap_knows_of(const struct hawk_heap *heap, uint32_t trace)
 {
 	for (unsigned i = 0; i < heap->origin_count; i++)
 		if (trace < heap->origins[i].end)
 			return heap->origins[i].knows;
-	return heap->origins[0].knows; /* a trace that is lost */
+	return heap->origins[0].knows; /* a lost trace */
 }
 
-/** Returns true if all blocks can say `what` (enum hawk_heap_knows). */
+/** Returns true if `what` (enum hawk_heap_knows) holds for all blocks. */
 static inline bool hawk_heap_all_know(const struct hawk_heap *heap, unsigned what)
 {
 	bool all = heap->knows & what;
@@ -142,7 +144,7 @@ static inline bool hawk_heap_all_know(const struct hawk_heap *heap, unsigned wha
 	return all;
 }
 
-/** Returns the class of blocks with this number, or NULL: they have a trace. */
+/** Returns the class of blocks with this number, or NULL if they have a trace. */
 static inline const struct hawk_class *hawk_heap_class(const struct hawk_heap *heap, uint32_t trace)
 {
 	return trace >= heap->class_first && trace < heap->trace_count
@@ -157,29 +159,29 @@ static inline uint32_t hawk_heap_scope(const struct hawk_heap *heap, uint32_t tr
 							    : 0;
 }
 
-/** The site of a block's trace or class, whatever the number; NULL = there is none (then it has no
- * blocks either). */
+/** Returns the site of a block's trace or class. Accepts any number; returns NULL if it has no site
+ * (and so no blocks). */
 const struct hawk_site *hawk_heap_site(const struct hawk_heap *heap, uint32_t trace);
 
 /**
- * Finds the live blocks of all `sources`, joined, and their sites. `ret->knows` is 0 when there is
- * no heap. Sources and `target` must outlive `ret`, which is to be deinitialized after success
- * only. A source whose blocks have stacks comes first.
+ * Finds the live blocks of all `sources`, joined, and their sites. `ret->knows` is 0 if no heap was
+ * found. Sources and `target` must outlive `ret`. A source whose blocks have stacks comes first.
+ * Deinitialize `ret` only after success.
  */
 struct hawk_error *hawk_heap_load_from(const struct hawk_heap_source *const *sources, size_t count,
 				       struct hawk_target *target, struct hawk_findings *findings,
 				       struct hawk_heap *ret);
 
-/** The same from the sources that there are. */
+/** As hawk_heap_load_from(), from all known sources. */
 struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findings *findings,
 				  struct hawk_heap *ret);
 
-/** The same from blocks with the tracer's headers, or a snapshot's, alone. */
+/** As hawk_heap_load_from(), from the tracer's headers or a snapshot alone. */
 struct hawk_error *hawk_heap_load_traced(struct hawk_target *target, struct hawk_findings *findings,
 					 struct hawk_heap *ret);
 void hawk_heap_deinit(struct hawk_heap *heap);
 
-/** What there is at an address. */
+/** What lies at an address. */
 enum hawk_block_state {
 	HAWK_BLOCK_NONE = 0,
 	HAWK_BLOCK_LIVE,
@@ -188,39 +190,39 @@ enum hawk_block_state {
 			      valid */
 };
 
-/** Returns why nothing is known of the heap, as "the process was not traced"; NULL = it is known.
+/** Returns the reason why the heap is unknown, as "the process was not traced"; NULL = it is known.
  */
 const char *hawk_heap_unknown_text(const struct hawk_heap *heap);
 
-/** Returns what there is at an address; `*ret` is set for every state but HAWK_BLOCK_NONE. */
+/** Returns the state of an address; sets `*ret` for every state but HAWK_BLOCK_NONE. */
 enum hawk_block_state hawk_heap_at(const struct hawk_heap *heap, uint64_t address,
 				   struct hawk_block *ret);
 
-/** Goes through the memory of an allocator that was found, and fills `ret`. Returns false if
- * `found` is no allocator's, or memory runs out. */
+/** Walks the memory of an allocator that was found, and fills `ret`. Returns false if `found` is no
+ * allocator's, or memory runs out. */
 bool hawk_heap_allocator(const struct hawk_heap_found *found, struct hawk_allocator *ret);
 
 /** Gives the words by which a redacted core will show the same heap again. */
 struct hawk_error *hawk_heap_keep(const struct hawk_heap *heap, hawk_keep_function *take,
 				  void *context);
 
-/** Of a loaded heap: blocks that the counters call live and that were not found. Too many where the
- * counters missed frees, or ran on after the core was written. */
+/** Returns the blocks of a loaded heap that the counters call live but that were not found. Too
+ * large if the counters missed frees, or ran on after the core was written. */
 uint64_t hawk_heap_not_found(const struct hawk_heap *heap);
 
-/** The same; 0 where the counters cannot tell. */
+/** As hawk_heap_not_found(), but 0 if the counters cannot tell. */
 uint64_t hawk_heap_unaccounted(const struct hawk_heap *heap);
 
-/** Of a loaded heap: no block that has not been freed is missing, as far as the counters know. */
+/** Returns true if no live block of a loaded heap is missing, as far as the counters show. */
 bool hawk_heap_is_whole(const struct hawk_heap *heap);
 
-/** The stable hash of a trace. */
+/** Returns the stable hash of a trace. */
 uint64_t hawk_site_id(const struct hawk_table *table, const struct hawk_trace *trace);
 
-/** Age in seconds of something born in `birth` units, seen from `life.end_units`. */
+/** Returns the age in seconds of a block born at `birth_units`, seen from `life.end_units`. */
 double hawk_heap_age_seconds(const struct hawk_heap *heap, uint64_t birth_units);
 
-/** Index into heap->sites of the block `block`. UINT32_MAX = it has none. */
+/** Returns the index into heap->sites of block `block`, UINT32_MAX = none. */
 static inline uint32_t hawk_heap_site_at(const struct hawk_heap *heap, uint32_t block)
 {
 	uint32_t trace = heap->index.traces[block];
@@ -229,23 +231,23 @@ static inline uint32_t hawk_heap_site_at(const struct hawk_heap *heap, uint32_t 
 }
 
 /**
- * All about a block: its size is what was asked for, whatever lies in it. Kind, birth and offset
- * code are read from its header in the core (one cache miss); of a living process they were kept.
- * False, and they are 0, if that is not there.
+ * Fills `ret` with all that is known of a block. Its size is the requested one, nested blocks
+ * included. Kind, birth and offset code come from its header in the core (one cache miss), or were
+ * kept for a living process. Returns false and leaves them 0 if the header is missing.
  */
 bool hawk_heap_block(const struct hawk_heap *heap, uint32_t block, struct hawk_block *ret);
 
-/** The same for one block after the other, in less time. `near` is of the heap's target. */
+/** As hawk_heap_block(), faster for successive blocks. `near` is of the heap's target. */
 bool hawk_heap_next_block(const struct hawk_heap *heap, struct hawk_near *near, uint32_t block,
 			  struct hawk_block *ret);
 
-/** Upper 16 bits of the block's header (see hawk_block_index.heads); 0 if it cannot be read. For
- * one block after the other. */
+/** Returns the upper 16 bits of the block's header (see hawk_block_index.heads), 0 if it cannot be
+ * read. Fast for successive blocks. */
 uint16_t hawk_heap_next_head(const struct hawk_heap *heap, struct hawk_near *near, uint32_t block);
 
 /**
- * Writes a loaded heap to a snapshot: blocks as a source gives them, without their contents. Or,
- * with HAWK_SNAPSHOT_SITES_ONLY, sites alone; then blocks need not be numbered.
+ * Writes a loaded heap to a snapshot: blocks as a source gives them, without their contents. With
+ * HAWK_SNAPSHOT_SITES_ONLY it writes sites alone; then blocks need not be numbered.
  */
 struct hawk_error *hawk_heap_save(const struct hawk_heap *heap,
 				  struct hawk_snapshot_writer *writer);

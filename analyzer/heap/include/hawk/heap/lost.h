@@ -8,8 +8,7 @@
 
 #include "hawk/heap/heap.h"
 
-/** Adds the finding "stack-lost", if there are `objects`; `bytes` without what was carved out
- * of them. */
+/** Adds the finding "stack-lost" if `objects` is not 0. `bytes` exclude nested blocks. */
 void hawk_heap_lost_report(const struct hawk_heap *heap, uint64_t objects, uint64_t bytes,
 			   struct hawk_findings *findings);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What memory is, beside its blocks: one list of spans, each with a kind. Sources add what they
- * know; heap/ sorts it, and adds what is known of memory around blocks.
+ * Memory by kind: one list of spans. Sources add the spans that they know; heap/ sorts them, and
+ * adds spans of memory around blocks.
  */
 #ifndef HAWK_ANALYZER_HEAP_SPANS_H
 #define HAWK_ANALYZER_HEAP_SPANS_H
@@ -12,7 +12,7 @@
 #include "hawk/base/error.h"
 
 enum hawk_span_kind {
-	HAWK_SPAN_HEAP = 0,  /**< of a heap: outside of blocks it is free, or the allocator's */
+	HAWK_SPAN_HEAP = 0,  /**< of a heap: free or the allocator's outside of blocks */
 	HAWK_SPAN_METADATA,  /**< the tracer's or an allocator's own: neither blocks nor roots */
 	HAWK_SPAN_FREE,      /**< of a heap: free */
 	HAWK_SPAN_CACHED,    /**< of a heap: free, in the cache of thread `owner` */
@@ -41,13 +41,13 @@ struct hawk_heap_spans {
 /** Adds a span in any order; an empty one is left out. */
 struct hawk_error *hawk_heap_spans_add(struct hawk_heap_spans *spans, struct hawk_heap_span span);
 
-/** Sorts by address. Where spans overlap, the one that begins last has the bytes. */
+/** Sorts by address. Overlapping bytes go to the span that begins last. */
 struct hawk_error *hawk_heap_spans_sort(struct hawk_heap_spans *spans);
 
 /** Returns the index of the first of sorted spans that ends above `address`, or their count. */
 size_t hawk_heap_spans_from(const struct hawk_heap_spans *spans, uint64_t address);
 
-/** Returns the one of sorted spans that contains `address`, or NULL. */
+/** Returns the span that contains `address`, or NULL. The spans must be sorted. */
 const struct hawk_heap_span *hawk_heap_spans_at(const struct hawk_heap_spans *spans,
 						uint64_t address);
 

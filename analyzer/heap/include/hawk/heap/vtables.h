@@ -10,7 +10,7 @@
 #include "hawk/target/target.h"
 
 struct hawk_vtable {
-	uint64_t address;   /**< what the first word of an object is */
+	uint64_t address;   /**< the first word of an object */
 	uint64_t type_info; /**< of its class */
 	int64_t to_top; /**< from this table's part of an object to the object's start: 0, or below
 			 */
@@ -22,13 +22,13 @@ struct hawk_vtables {
 	size_t count, capacity;
 };
 
-/** Reads the data of all modules once. Tables in files that were not written to (programs at a
- * fixed address) are not in a core, and not found. `ret` is to be deinitialized after success only.
+/** Finds all tables; reads the data of all modules once. A core lacks tables in unwritten file
+ * memory (programs at a fixed address); these are not found. Deinitialize `ret` only after success.
  */
 struct hawk_error *hawk_vtables_find(const struct hawk_target *target, struct hawk_vtables *ret);
 void hawk_vtables_deinit(struct hawk_vtables *vtables);
 
-/** Returns the table that `word` is the address of, or NULL. */
+/** Returns the table at the address `word`, or NULL. */
 const struct hawk_vtable *hawk_vtables_at(const struct hawk_vtables *vtables, uint64_t word);
 
 #endif
