@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The machines that are supported.
+ * The table of supported machines.
  */
 #include "hawk/target/arch.h"
 

@@ -32,7 +32,7 @@ static bool header_fits(const struct hawk_target *target, const Elf64_Ehdr *head
 	       header->e_phnum <= HAWK_ELF_IMAGE_HEADERS_MAX && header->e_phoff < UINT64_C(1) << 32;
 }
 
-/** The load that maps the file's first page, and so the header, else the first one. */
+/** Returns the load that maps the file's first page, and so the header, else the first load. */
 static const Elf64_Phdr *header_load(const struct hawk_target *target, const Elf64_Phdr *programs,
 				     size_t count)
 {
@@ -52,7 +52,7 @@ static const Elf64_Phdr *header_load(const struct hawk_target *target, const Elf
 static bool add_load(const struct hawk_target *target, struct hawk_elf_image *image,
 		     const Elf64_Phdr *program)
 {
-	const uint64_t bytes_max = hawk_arch_address_end(target->arch); /* beyond is the kernel */
+	const uint64_t bytes_max = hawk_arch_address_end(target->arch); /* the kernel lies beyond */
 	struct hawk_elf_load *load = &image->loads[image->load_count];
 
 	if (!program->p_memsz)

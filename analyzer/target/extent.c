@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Contiguous memory, from the list of mappings.
+ * Finds contiguous memory in the list of mappings.
  */
 #include "hawk/target/extent.h"
 
@@ -50,7 +50,7 @@ struct hawk_error *hawk_extents_create(const struct hawk_target *target, struct 
 	return NULL;
 }
 
-/* hawk_target_mapping_at() says which mapping; the list says what lies beside it. */
+/* Finds a mapping's index with hawk_target_mapping_at(); its neighbours follow in the list. */
 static bool find_mapping(const struct hawk_target *target, uint64_t address,
 			 const struct hawk_mapping **mappings, size_t *count, size_t *index)
 {

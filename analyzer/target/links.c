@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Reads links one by one; who follows them counts.
+ * Reads links one by one; callers limit their number.
  */
 #include "hawk/target/links.h"
 
-/** How struct r_debug begins. */
+/** The start of struct r_debug. */
 struct head {
 	uint64_t version;
 	uint64_t first;

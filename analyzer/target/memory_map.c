@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Rows of the memory map, and whose stacks they are.
+ * Makes the rows of the memory map, and finds the threads of stacks.
  */
 #include "hawk/target/memory_map.h"
 

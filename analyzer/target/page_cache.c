@@ -16,7 +16,7 @@ enum { LOCKS = 64 };
 
 struct slot {
 	uint64_t key;   /* the page's number + 1; 0 = none */
-	uint32_t bytes; /* of the page, that are there */
+	uint32_t bytes; /* present bytes of the page */
 };
 
 struct hawk_page_cache {
@@ -62,7 +62,7 @@ void hawk_page_cache_destroy(struct hawk_page_cache *cache)
 	free(cache);
 }
 
-/** How many of up to `bytes` at `offset` in the page of that number are there. */
+/** Reads up to `bytes` at `offset` in a page; returns the number present. */
 static size_t read_page(struct hawk_page_cache *cache, const void *where, uint64_t number,
 			size_t offset, void *to, size_t bytes)
 {
@@ -76,7 +76,7 @@ static size_t read_page(struct hawk_page_cache *cache, const void *where, uint64
 	if (slot->key != number + 1) {
 		there = cache->source.read(cache->source.context, where, number * HAWK_PAGE_BYTES,
 					   page);
-		/* Numbers that are no addresses are asked for too: they do not drive pages out. */
+		/* Queries for words that are no addresses must not evict pages. */
 		if (there)
 			*slot = (struct slot){number + 1, (uint32_t)there};
 	}

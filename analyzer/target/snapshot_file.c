@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The record of a target in a snapshot, written and read: process, threads, mappings, modules, and
- * what was found damaged. It has no arguments, and of the registers only those that answers show:
- * program counter, stack pointer and thread pointer.
+ * Writes and reads the record of a target in a snapshot: process, threads, mappings, modules,
+ * findings. It omits arguments and keeps only the registers that answers show: program counter,
+ * stack pointer and thread pointer.
  */
 #include "snapshot_file.h"
 
@@ -31,7 +31,7 @@ enum module_bit {
 	MODULE_BITS_MAX = 15,
 };
 
-/** One number of a process: where it lies, and how many bytes it has. */
+/** One number of a process: its offset and its size. */
 struct number {
 	size_t offset;
 	size_t bytes;
@@ -42,7 +42,7 @@ struct number {
 		offsetof(struct hawk_process, member), sizeof(((struct hawk_process *)0)->member)  \
 	}
 
-/* In the order of the file. */
+/* The numbers in file order. */
 static const struct number process_numbers[] = {
 	NUMBER(pid),
 	NUMBER(live),
@@ -187,13 +187,13 @@ struct hawk_error *hawk_target_save(const struct hawk_target *target,
 	return err;
 }
 
-/** A record that is being read. */
+/** The state of reading a record. */
 struct reader {
 	struct hawk_cursor *cursor;
 	struct hawk_target *target;
 };
 
-/* NULL = it is not there, or out of memory. */
+/* Reads a string; NULL = none, or out of memory. */
 static const char *read_string(struct reader *reader)
 {
 	size_t length;
@@ -271,7 +271,7 @@ static struct hawk_error *read_threads(struct reader *reader)
 	return NULL;
 }
 
-/* One behind `end`. */
+/* Reads a mapping, which must begin at or above `end`. */
 static struct hawk_error *read_mapping(struct reader *reader, uint64_t end,
 				       struct hawk_mapping *mapping)
 {
@@ -354,7 +354,7 @@ static struct hawk_error *read_modules(struct reader *reader)
 
 static struct hawk_error *read_target(struct reader *reader, bool separate);
 
-/** The trace table's own target. */
+/** Reads the trace table's own target. */
 static struct hawk_error *read_table(struct reader *reader)
 {
 	struct reader inner = {.cursor = reader->cursor, .target = hawk_target_create()};
@@ -420,7 +420,7 @@ struct hawk_error *hawk_snapshot_file_read(struct hawk_target *target,
 				  hawk_snapshot_damaged_section(target->snapshot));
 	table = hawk_target_table(target);
 	err = hawk_snapshot_memory_create(target->snapshot, &table->memory);
-	if (!err && table != target) // its own memory is not there
+	if (!err && table != target) // the snapshot lacks its own memory
 		err = hawk_snapshot_memory_create(NULL, &target->memory);
 	return err;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A target that is read from a snapshot. Its mappings are those of the process, but what can be
- * read is the trace table's memory alone. Internal to target/.
+ * A target read from a snapshot. Its mappings are the process's, but only the trace table's memory
+ * can be read. Internal to target/.
  */
 #ifndef HAWK_ANALYZER_TARGET_SNAPSHOT_FILE_H
 #define HAWK_ANALYZER_TARGET_SNAPSHOT_FILE_H
@@ -17,14 +17,14 @@ struct hawk_error *hawk_snapshot_file_read(struct hawk_target *target,
 /** The memory in a snapshot: bytes at ascending, disjoint ranges of addresses. */
 struct hawk_snapshot_memory;
 
-/** `snapshot`: NULL = no memory. */
+/** Creates the memory of `snapshot`; NULL = a target without memory. */
 struct hawk_error *hawk_snapshot_memory_create(const struct hawk_snapshot *snapshot,
 					       struct hawk_snapshot_memory **ret);
 
 /** Accepts NULL. */
 void hawk_snapshot_memory_destroy(struct hawk_snapshot_memory *memory);
 
-/** These are hawk_target_read_some(), hawk_target_view(), and hawk_core_file_data(). */
+/** Implement hawk_target_read_some(), hawk_target_view(), and hawk_core_file_data(). */
 size_t hawk_snapshot_memory_read(const struct hawk_snapshot_memory *memory, uint64_t address,
 				 void *to, size_t bytes);
 const void *hawk_snapshot_memory_view(const struct hawk_snapshot_memory *memory, uint64_t address,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Memory from the frames of a snapshot. Frames that touch are one range, so that it can be viewed
- * as a whole.
+ * Reads memory from the frames of a snapshot. Adjacent frames form one range, so that it can be
+ * viewed as a whole.
  */
 #include "snapshot_file.h"
 
@@ -37,7 +37,7 @@ static void hawk_cleanup_memory(struct hawk_snapshot_memory **memory)
 	hawk_snapshot_memory_destroy(*memory);
 }
 
-/* Makes the range that `bytes` more bytes at `address` belong to the last one. */
+/* Makes `bytes` more bytes at `address` part of the last range, or of a new one. */
 static struct hawk_error *grow(struct hawk_snapshot_memory *memory, uint64_t address,
 			       uint64_t bytes)
 {
@@ -95,7 +95,7 @@ struct hawk_error *hawk_snapshot_memory_create(const struct hawk_snapshot *snaps
 	return err;
 }
 
-/* The first range that ends above `address`, or NULL. */
+/* Returns the first range that ends above `address`, or NULL. */
 static const struct range *range_from(const struct hawk_snapshot_memory *memory, uint64_t address)
 {
 	size_t i = hawk_array_first_above(memory->ranges, memory->count, sizeof(*memory->ranges),

@@ -19,7 +19,7 @@ bool hawk_table_file_is(const uint8_t *bytes, size_t size)
 	return size >= sizeof(magic) && !memcmp(bytes, &magic, sizeof(magic));
 }
 
-/** The header has offset 0 as what is not in the file has. */
+/** Returns true if the extent is in the file. Absent extents have offset 0, like the header. */
 static bool is_in_file(const struct hawk_table_header *header,
 		       const struct hawk_table_extent *extent)
 {
@@ -50,7 +50,7 @@ static int compare_mappings(const void *left, const void *right)
 	return a->end < b->end ? -1 : a->end > b->end;
 }
 
-/** Of those that overlap the first one stays. Returns how many are left. */
+/** Keeps the first of overlapping mappings. Returns the number left. */
 static size_t drop_overlapping(struct hawk_mapping *mappings, size_t count)
 {
 	size_t used = 0;
@@ -68,7 +68,7 @@ static void report_lost(struct hawk_findings *findings, const char *key, const c
 		hawk_findings_add(findings, HAWK_FINDING_DAMAGE, true, key, text, count);
 }
 
-/** A version that is not known is left to trace/, which refuses it by its header. */
+/** Returns the number of extents to read. trace/ refuses an unknown version by its header. */
 static uint32_t extents_to_read(const struct hawk_table_header *header)
 {
 	if (header->version != HAWK_TABLE_VERSION)

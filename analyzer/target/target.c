@@ -21,7 +21,7 @@
 #include "snapshot_file.h"
 
 enum {
-	OVERFLOW_BYTES_MAX = 1 << 20, /**< no frame that overflows a stack is larger */
+	OVERFLOW_BYTES_MAX = 1 << 20, /**< upper limit on a frame that overflows a stack */
 };
 
 struct hawk_string {
@@ -290,7 +290,7 @@ static bool are_near(uint64_t a, uint64_t b)
 	return (a < b ? b - a : a - b) <= OVERFLOW_BYTES_MAX;
 }
 
-/** The thread's stack, if it died because that has overflowed; else NULL. */
+/** Returns the thread's stack if the thread died of its overflow, else NULL. */
 static const struct hawk_mapping *find_overflown(const struct hawk_target *target,
 						 const struct hawk_thread *thread)
 {
@@ -299,7 +299,7 @@ static const struct hawk_mapping *find_overflown(const struct hawk_target *targe
 
 	if (!thread->crashed || !target->process.has_fault_address)
 		return NULL;
-	/* Guard pages may be in a core, without contents. */
+	/* A core may list guard pages without contents. */
 	while (i < target->mapping_count && !target->mappings[i].present_bytes)
 		i++;
 	if (i == target->mapping_count || !(target->mappings[i].flags & HAWK_MAPPING_WRITE) ||
@@ -309,8 +309,8 @@ static const struct hawk_mapping *find_overflown(const struct hawk_target *targe
 	return &target->mappings[i];
 }
 
-/** A guard page in the middle of a mapping (MADV_GUARD_INSTALL, as glibc 2.42 makes them): what is
- * mapped there, and writable, is "not mapped" for the processor. */
+/** Returns true for a fault on a guard page within a mapping (MADV_GUARD_INSTALL, as in glibc
+ * 2.42). The processor reports "not mapped" although the mapping is writable. */
 static bool hit_guard(const struct hawk_target *target, const struct hawk_thread *thread)
 {
 	const struct hawk_process *process = &target->process;
@@ -349,7 +349,7 @@ const struct hawk_module *hawk_target_module_at(const struct hawk_target *target
 	return &target->modules[index];
 }
 
-/** Up to `bytes` at `address`, which lies in `mapping`. */
+/** Reads up to `bytes` at `address`, which lies in `mapping`. */
 static size_t read_mapping(const struct hawk_target *target, const struct hawk_mapping *mapping,
 			   uint64_t address, void *to, size_t bytes)
 {
@@ -459,7 +459,7 @@ size_t hawk_near_read_elsewhere(struct hawk_near *near, uint64_t address, void *
 	const struct hawk_mapping *mapping = NULL;
 	const uint8_t *view = NULL;
 
-	/* No mapping of a process is there as a whole. */
+	/* A live process's mappings cannot be viewed as a whole. */
 	if (!near->target->live)
 		mapping = hawk_target_mapping_at(near->target, address);
 	if (mapping && mapping->present_bytes)

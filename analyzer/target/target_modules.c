@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Modules: mapped ELF files, found by the ELF header at the start of a mapping, or, when the core
- * does not hold that page, by neighbouring mappings of one path of which one is executable.
+ * Finds modules: mapped ELF files, by the ELF header at the start of a mapping. If the core lacks
+ * that page, neighbouring mappings of one path form a module if one of them is executable.
  *
- * A file that is merely mapped as data (a debugger's view of a library) is no module: none of its
- * mappings is executable where its program headers want code.
+ * A file mapped as data only (a debugger's view of a library) is no module: its mappings are not
+ * executable where its program headers have code.
  */
 #include "target_state.h"
 
@@ -18,10 +18,10 @@
 /* Far above any real process, whose mappings the kernel limits to 65530. */
 enum {
 	MODULES_MAX = 16384,
-	REMAPPED_MAX = 64, /* pieces of files that are mapped a second time */
+	REMAPPED_MAX = 64, /* pieces of files mapped a second time */
 };
 
-/** Rights are unknown where only NT_FILE tells of a mapping. */
+/** Returns true if rights are unknown: only NT_FILE lists the mapping. */
 static bool flags_unknown(const struct hawk_target *target, const struct hawk_mapping *mapping)
 {
 	return !target->live && !mapping->flags && !mapping->core_offset && mapping->path;
@@ -32,8 +32,8 @@ static bool same_path(const char *left, const char *right)
 	return left == right || (left && right && !strcmp(left, right));
 }
 
-/** Does `mapping` hold code of the file at `path`? Some programs move theirs to huge pages, which
- * are anonymous. */
+/** Returns true if `mapping` holds code of the file at `path`. Some programs move their code to
+ * huge pages, which are anonymous. */
 static bool holds_code(const struct hawk_target *target, const struct hawk_mapping *mapping,
 		       const char *path)
 {
@@ -42,7 +42,7 @@ static bool holds_code(const struct hawk_target *target, const struct hawk_mappi
 	return mapping->flags & HAWK_MAPPING_EXEC || flags_unknown(target, mapping);
 }
 
-/** Every executable load is mapped where the program headers say. */
+/** Returns true if every executable load is mapped at its address in the program headers. */
 static bool is_loaded(const struct hawk_target *target, const struct hawk_mapping *first,
 		      const struct hawk_elf_image *image)
 {
@@ -61,7 +61,7 @@ static bool is_loaded(const struct hawk_target *target, const struct hawk_mappin
 	return true;
 }
 
-/** Rights that only the program headers tell, and what is data by them. */
+/** Sets unknown rights and the data flag from the program headers. */
 static void settle_flags(struct hawk_target *target, size_t index, uint64_t end,
 			 const struct hawk_elf_image *image)
 {
@@ -94,7 +94,7 @@ static struct hawk_error *set_path(struct hawk_target *target, struct hawk_modul
 	return module->path ? NULL : &hawk_enomem;
 }
 
-/** Where another file begins, or `end`. */
+/** Returns the start of the next file, or `end`. */
 static uint64_t clip_to_file(const struct hawk_target *target, size_t index, uint64_t end)
 {
 	const char *path = target->mappings[index].path;
@@ -134,8 +134,8 @@ static struct hawk_error *add_image(struct hawk_target *target, size_t index,
 }
 
 /**
- * Neighbouring mappings of one path without a readable header: a module if one of them can be
- * executed. `*next` is the first mapping behind them.
+ * Adds neighbouring mappings of one path without a readable header as a module if one of them is
+ * executable. `*next` is the first mapping behind them.
  */
 static struct hawk_error *add_group(struct hawk_target *target, size_t index, size_t *next)
 {
@@ -167,8 +167,8 @@ static struct hawk_error *add_group(struct hawk_target *target, size_t index, si
 	return set_path(target, module, mappings[index].path);
 }
 
-/** Could an ELF file be loaded at the start of this mapping? Anonymous memory that only contains a
- * copy of one is not taken for it where the mapped files are known. */
+/** Returns true if an ELF file may be loaded at the start of this mapping. If the mapped files are
+ * known, a copy in anonymous memory does not count. */
 static bool may_start_module(const struct hawk_target *target, const struct hawk_mapping *mapping)
 {
 	if (mapping->path)
@@ -197,7 +197,7 @@ static struct hawk_error *add_module_at(struct hawk_target *target, size_t index
 	return mapping->path ? add_group(target, index, next) : NULL;
 }
 
-/** The bias that puts the page at `file_offset` of the file of `image` at `address`. */
+/** Finds the bias that puts the page at `file_offset` of the file of `image` at `address`. */
 static bool find_bias(const struct hawk_elf_image *image, uint64_t file_offset, uint64_t address,
 		      uint64_t *bias)
 {
@@ -214,8 +214,8 @@ static bool find_bias(const struct hawk_elf_image *image, uint64_t file_offset, 
 }
 
 /**
- * A piece of a file that is mapped a second time, away from the rest, takes build-id and layout
- * from there (V8 does so with its built-in functions).
+ * Gives a piece of a file that is mapped a second time the build-id and layout of the first mapping
+ * (V8 maps its built-in functions so).
  */
 static void settle_remapped(struct hawk_target *target, struct hawk_module *piece)
 {
@@ -285,7 +285,7 @@ static bool read_exactly(const struct hawk_target *target, uint64_t address, voi
 	return address && hawk_target_read_some(target, address, to, bytes) == bytes;
 }
 
-/** Address of the executable's PT_DYNAMIC, or 0. */
+/** Returns the address of the executable's PT_DYNAMIC, or 0. */
 static uint64_t find_dynamic(const struct hawk_target *target)
 {
 	const struct hawk_module *module =
@@ -309,7 +309,7 @@ static uint64_t find_dynamic(const struct hawk_target *target)
 	return dynamic ? bias + dynamic : 0;
 }
 
-/** Address of the first link, or 0. */
+/** Returns the address of the first link, or 0. */
 static uint64_t find_first_link(const struct hawk_target *target)
 {
 	uint64_t dynamic = find_dynamic(target);
@@ -326,7 +326,7 @@ static uint64_t find_first_link(const struct hawk_target *target)
 	return 0;
 }
 
-/** The link's name, "" if it cannot be read; NULL = out of memory. */
+/** Reads the link's name, "" if it cannot be read; NULL = out of memory. */
 static const char *read_name(struct hawk_target *target, const struct hawk_link *link)
 {
 	char name[HAWK_LINK_NAME_BYTES_MAX];
@@ -337,7 +337,8 @@ static const char *read_name(struct hawk_target *target, const struct hawk_link 
 	return hawk_target_string(target, name, strlen(name));
 }
 
-/** The mapping where the image of `link` starts: that of its bias, as libraries are linked at 0. */
+/** Returns the mapping where the image of `link` starts: that of its bias, since libraries are
+ * linked at 0. */
 static const struct hawk_mapping *first_mapping(const struct hawk_target *target,
 						const struct hawk_link *link)
 {
@@ -348,7 +349,7 @@ static const struct hawk_mapping *first_mapping(const struct hawk_target *target
 	return hawk_target_mapping_at(target, link->dynamic);
 }
 
-/** A module that only the list knows of. It must not overlap another one. */
+/** Adds a module that only the list knows. It must not overlap another one. */
 static struct hawk_error *add_module(struct hawk_target *target, const struct hawk_link *link)
 {
 	const struct hawk_mapping *first = first_mapping(target, link);
@@ -371,8 +372,8 @@ static struct hawk_error *add_module(struct hawk_target *target, const struct ha
 	return module->path ? NULL : &hawk_enomem;
 }
 
-/** A link that is in `known` modules fills in what they lack; any other is a new module. Modules
- * added meanwhile stand behind the sorted ones. */
+/** Uses a link: it completes one of the `known` modules, or adds a new one. Modules added meanwhile
+ * follow the sorted ones. */
 static struct hawk_error *use_link(struct hawk_target *target, size_t known,
 				   const struct hawk_link *link)
 {
@@ -411,9 +412,8 @@ static bool links_needed(const struct hawk_target *target)
 }
 
 /**
- * Adds what the dynamic linker's list of loaded files (link_map) knows and the mappings do not
- * tell: names when the core has no NT_FILE, and the bias of a module whose header page is not in
- * the core.
+ * Adds data from the dynamic linker's list of loaded files (link_map) that mappings lack: names if
+ * the core has no NT_FILE, and the bias of a module whose header page is not in the core.
  *
  * Followed only when needed. The list lies in the target's writable memory: it may be garbage or a
  * ring, so its length is limited and a link is used only if it points into a mapping.

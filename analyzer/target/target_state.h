@@ -41,10 +41,10 @@ struct hawk_target {
 	bool incomplete;             /**< hawk_target_is_incomplete() */
 	struct hawk_string *strings; /**< every path that mappings and modules point to */
 	bool files_known;            /**< the mappings' paths are (NT_FILE, /proc/PID/maps) */
-	struct hawk_core_file *core; /**< one of these two */
+	struct hawk_core_file *core; /**< set for cores; `live` for processes */
 	struct hawk_live *live;
-	struct hawk_snapshot *snapshot; /**< in the core file's bytes; NULL = that is none */
-	/** What there is of memory instead of the core file's; NULL = it is no snapshot. */
+	struct hawk_snapshot *snapshot; /**< in the core file's bytes; NULL = no snapshot */
+	/** A snapshot's memory, instead of the core file's; NULL = no snapshot. */
 	struct hawk_snapshot_memory *memory;
 	struct hawk_target *table; /**< target of its trace table, if separate; owned */
 };
@@ -71,8 +71,8 @@ void hawk_auxv_parse(struct hawk_auxv *auxv, const void *bytes, size_t size);
 /** Returns the length of `path` without " (deleted)"; `*deleted` = the suffix was present. */
 size_t hawk_path_length(const char *path, bool *deleted);
 
-/** target_modules.c: fills modules, process.program if it is empty, and flags of mappings that are
- * known from their path only. */
+/** target_modules.c: fills modules, process.program if empty, and flags of mappings known only by
+ * path. */
 struct hawk_error *hawk_target_find_modules(struct hawk_target *target,
 					    struct hawk_findings *findings);
 

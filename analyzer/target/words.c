@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The view of memory that words are read from, and how it moves.
+ * Moves the view of memory from which words are read.
  */
 #include "hawk/target/words.h"
 
@@ -25,7 +25,7 @@ static uint64_t word_up(uint64_t address)
 	return (address + HAWK_WORD_BYTES - 1) & -(uint64_t)HAWK_WORD_BYTES;
 }
 
-/* How much of [start, end) can be read at once. */
+/* Fills the buffer from [start, end); returns the bytes read. */
 static size_t fill_buffer(struct hawk_words *words, uint64_t start, uint64_t end)
 {
 	size_t bytes = end - start < BUFFER_BYTES ? (size_t)(end - start) : BUFFER_BYTES;
@@ -48,8 +48,8 @@ static bool read_buffer(struct hawk_words *words, uint64_t start, uint64_t end)
 	return words->view_end > start;
 }
 
-/* Where to go on behind a page that cannot be read, as there may be in anonymous memory of a
- * process (guards, broken memory). UINT64_MAX = nowhere: all of a device is so. */
+/* Returns the address to continue at behind an unreadable page, as in a process's anonymous memory
+ * (guards, broken memory). UINT64_MAX = none: all of a device is unreadable. */
 static uint64_t pass_over(struct hawk_words *words, const struct hawk_mapping *mapping, uint64_t at)
 {
 	uint64_t page_bytes = hawk_target_process(words->target)->page_bytes;
@@ -57,12 +57,12 @@ static uint64_t pass_over(struct hawk_words *words, const struct hawk_mapping *m
 
 	if (words->failed || !mapping || mapping->path || next < at)
 		return UINT64_MAX;
-	if (mapping->flags & HAWK_MAPPING_WRITE) /* not so the kernel's own (vvar) */
+	if (mapping->flags & HAWK_MAPPING_WRITE) /* excludes the kernel's own (vvar) */
 		words->unreadable_bytes += next - at;
 	return next;
 }
 
-/* Makes the view the range of memory that comes first in [at, end), all of it. */
+/* Moves the view to the whole first range of memory in [at, end). */
 static bool move_view(struct hawk_words *words, uint64_t at, uint64_t end)
 {
 	const struct hawk_mapping *mapping = hawk_target_mapping_at(words->target, at);

@@ -24,7 +24,7 @@ struct format {
 	const char *name;
 	const char *magic;
 	size_t magic_bytes;
-	/** NULL = no memory. */
+	/** Creates the library's state; NULL = out of memory. */
 	void *(*open)(void);
 	enum hawk_decoder_state (*read)(struct hawk_decoder *decoder, uint8_t *to, size_t size,
 					size_t *got);
@@ -37,7 +37,7 @@ struct hawk_decoder {
 	const uint8_t *bytes;
 	size_t size;
 	size_t at;    /**< bytes[0 .. at) have been read */
-	bool between; /**< behind the end of a frame: the input may end here */
+	bool between; /**< between frames: the input may end here */
 };
 
 #if HAWK_HAVE_ZSTD
@@ -198,7 +198,7 @@ static void close_gzip(void *state)
 	free(state);
 }
 
-/** Behind one member: whether there is another. */
+/** Called behind a member; returns true if another one follows. */
 static bool next_member(struct hawk_decoder *decoder)
 {
 	return decoder->size - decoder->at > 2 && decoder->bytes[decoder->at] == 0x1f &&

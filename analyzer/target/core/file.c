@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Opening and mapping a core file. The kind of file is checked before anything is read from it: a
- * FIFO or a device would block or do worse.
+ * Opens and maps a core file. The kind of file is checked before reading: a FIFO or a device would
+ * block or do worse.
  */
 #include "file.h"
 
@@ -27,7 +27,7 @@ enum {
 	EXTENTS = sizeof(((struct hawk_core_file *)0)->extents) / sizeof(struct hawk_core_extent),
 	GUARDS_MAX = 16,
 	PAGE_BYTES = 4096,
-	SECONDS_DIGITS = 10, /**< of the time since 1970, until the year 2286 */
+	SECONDS_DIGITS = 10, /**< of seconds since 1970, until the year 2286 */
 	MILLISECONDS_DIGITS = 13,
 	MICROSECONDS_DIGITS = 16,
 	NS_PER_S = 1000000000,
@@ -67,7 +67,8 @@ static void pass_on(int signal, siginfo_t *info, void *context)
 	} else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
 		previous.sa_handler(signal);
 	} else {
-		/* Returning repeats the access, which then dies as it would have without us. */
+		/* Returning repeats the access, which then fails as it would without this handler.
+		 */
 		struct sigaction standard = {.sa_handler = SIG_DFL};
 
 		sigaction(signal, &standard, NULL);
@@ -77,8 +78,9 @@ static void pass_on(int signal, siginfo_t *info, void *context)
 }
 
 /**
- * How much to replace from `page` on: all up to the end where the file no longer reaches, so that a
- * file that lost gigabytes costs one mapping and not one per page; else the page (a disk error).
+ * Returns the bytes to replace from `page` on. Behind the file's new end that is all the rest, so
+ * that a file that lost gigabytes costs one mapping and not one per page. Otherwise (a disk error)
+ * it is the page.
  */
 static size_t lost_bytes(struct hawk_core_guard *guard, uintptr_t page)
 {
@@ -110,7 +112,7 @@ static void handle_bus_error(int signal, siginfo_t *info, void *context)
 	atomic_fetch_add_explicit(&guard->pages, bytes / PAGE_BYTES, memory_order_relaxed);
 }
 
-/** Puts our handler in place, also if somebody has replaced it since the last guard. */
+/** Installs our handler, again if it was replaced since the last guard. */
 static bool install(void)
 {
 	struct sigaction action = {
@@ -127,8 +129,8 @@ static bool install(void)
 	return sigaction(SIGBUS, &action, NULL) == 0;
 }
 
-/** A free guard, set to [start, start + bytes), a mapping of `fd` from its beginning; NULL = none.
- */
+/** Takes a free guard for [start, start + bytes), a mapping of `fd` from its beginning; NULL = none
+ * is free. */
 static struct hawk_core_guard *add_guard(const void *start, size_t bytes, int fd)
 {
 	struct hawk_core_guard *guard = NULL;
@@ -147,7 +149,7 @@ static struct hawk_core_guard *add_guard(const void *start, size_t bytes, int fd
 	return guard;
 }
 
-/* A run of `digits` digits at `text` as a time, in nanoseconds; 0 = they are none. */
+/* Returns a run of `digits` digits at `text` as a time in nanoseconds, 0 = no such run. */
 static uint64_t time_of_digits(const char *text, size_t digits)
 {
 	uint64_t unit = digits == SECONDS_DIGITS        ? NS_PER_S
@@ -174,7 +176,7 @@ void hawk_core_times_of_name(const char *path, struct hawk_end_times *ret)
 	}
 }
 
-/* systemd-coredump's; seconds, or microseconds in newer versions. */
+/* Reads systemd-coredump's attribute: seconds, or microseconds in newer versions. */
 static uint64_t read_attribute(int fd)
 {
 	char text[MICROSECONDS_DIGITS + 1];
@@ -305,7 +307,7 @@ void hawk_core_file_close(struct hawk_core_file *file)
 	free(file);
 }
 
-/* The hole behind `at`; less than 0 if it is in no range that was asked for. */
+/* Returns the hole behind `at`, less than 0 if no known range holds `at`. */
 static off_t known_hole(const struct hawk_core_file *file, off_t at)
 {
 	for (unsigned i = 0; i < EXTENTS; i++)
@@ -314,8 +316,7 @@ static off_t known_hole(const struct hawk_core_file *file, off_t at)
 	return -1;
 }
 
-/* The first range of data at or behind `from`; less than 0 if there is none. `*hole` is its end.
- */
+/* Returns the first range of data at or behind `from`, less than 0 if none. `*hole` is its end. */
 static off_t find_data(struct hawk_core_file *file, off_t from, off_t *hole)
 {
 	off_t data = from;
@@ -346,7 +347,7 @@ bool hawk_core_file_data(struct hawk_core_file *file, const struct hawk_mapping 
 		return true;
 	data = find_data(file, (off_t)from, &hole);
 	if (data < 0)
-		return errno != ENXIO; /* ENXIO: nothing but a hole up to the end */
+		return errno != ENXIO; /* ENXIO: only a hole up to the end */
 	if ((uint64_t)data >= to)
 		return false;
 	if (hole > data && (uint64_t)hole < to)

@@ -18,9 +18,9 @@
 struct hawk_core_file {
 	const uint8_t *bytes;
 	size_t size;
-	struct hawk_end_times times; /**< what it says of when its process died; zeros for bytes of
-					the caller */
-	int fd;                      /**< -1 = bytes of the caller */
+	struct hawk_end_times
+		times; /**< candidates for the process's end; zeros for the caller's bytes */
+	int fd;        /**< -1 = the caller's bytes */
 	struct hawk_core_guard *guard;
 	/** The data ranges found last. tmpfs scans every page of a range to find its end, and each
 	 * stage of the analysis asks again. */
@@ -29,20 +29,20 @@ struct hawk_core_file {
 		off_t data;
 		off_t hole;
 	} extents[4];
-	unsigned next_extent; /**< to be replaced */
+	unsigned next_extent; /**< the next one to replace */
 };
 
 /** Opens and maps `path` if it is a regular, non-empty file; HAWK_ERROR_OS or _FORMAT if not. */
 struct hawk_error *hawk_core_file_open(const char *path, struct hawk_core_file **ret);
 
-/** The same for an open regular file of `size` > 0 bytes; consumes `opened` even on failure. */
+/** Maps an open regular file of `size` > 0 bytes; consumes `opened` even on failure. */
 struct hawk_error *hawk_core_file_map(int opened, uint64_t size, const char *path,
 				      struct hawk_core_file **ret);
 
-/** The same over the caller's bytes, which must outlive the file. */
+/** Makes a file over the caller's bytes, which must outlive it. */
 struct hawk_error *hawk_core_file_over(const void *bytes, size_t size, struct hawk_core_file **ret);
 
-/** Find when the process of an open core died; the second uses the name alone. */
+/** Find the time when the process of an open core died; the second uses the name alone. */
 void hawk_core_times(int fd, const char *path, struct hawk_end_times *ret);
 void hawk_core_times_of_name(const char *path, struct hawk_end_times *ret);
 
@@ -50,8 +50,8 @@ void hawk_core_times_of_name(const char *path, struct hawk_end_times *ret);
 void hawk_core_file_close(struct hawk_core_file *file);
 
 /**
- * Narrows [*start, *end), addresses within `mapping`, to the first range of it that is no hole of
- * the file; false if it is all hole.
+ * Narrows [*start, *end), addresses within `mapping`, to its first range that is no hole of the
+ * file; returns false if it is all hole.
  */
 bool hawk_core_file_data(struct hawk_core_file *file, const struct hawk_mapping *mapping,
 			 uint64_t *start, uint64_t *end);
@@ -85,13 +85,13 @@ struct hawk_error *hawk_core_unpack(struct hawk_core_file *packed, const char *p
 				    const struct hawk_unpack_settings *settings,
 				    struct hawk_findings *findings, struct hawk_core_file **ret);
 
-/** table_file.c: whether these are the first bytes of a table file, also of one that is damaged. */
+/** table_file.c: returns true for the first bytes of a table file, even a damaged one. */
 bool hawk_table_file_is(const uint8_t *bytes, size_t size);
 
 /**
- * Fills process and mappings of `target` from its file, a table file of the tracer (table=FILE):
- * only the extents of the trace table are left, each at its address. No blocks, threads, modules.
- * HAWK_ERROR_FORMAT if even the header is missing.
+ * Fills process and mappings of `target` from its file, a table file of the tracer (table=FILE). It
+ * holds only the trace table's extents, each at its address: no blocks, threads, modules. Fails
+ * with HAWK_ERROR_FORMAT if the header is incomplete.
  */
 struct hawk_error *hawk_table_file_read(struct hawk_target *target, struct hawk_findings *findings);
 

@@ -10,7 +10,7 @@
 
 #include "hawk/base/cursor.h"
 
-/** The real number of program headers, when the 16-bit field overflowed; 0 = unknown. */
+/** Returns the real number of program headers if the 16-bit field overflowed; 0 = unknown. */
 static uint64_t read_extended_count(const uint8_t *bytes, size_t size, uint64_t section_offset)
 {
 	struct hawk_cursor cursor = hawk_cursor_over(bytes, size);
@@ -22,8 +22,8 @@ static uint64_t read_extended_count(const uint8_t *bytes, size_t size, uint64_t 
 	return hawk_cursor_u32(&cursor);
 }
 
-/** At most `held` headers, when their number is lost: the first data ends the list, for nobody puts
- * data before it. */
+/** Infers the number of headers if it is lost, at most `held`: the first data ends the list, since
+ * no writer puts data before it. */
 static uint64_t infer_count(const uint8_t *bytes, size_t size, uint64_t offset, uint64_t held)
 {
 	struct hawk_cursor cursor = hawk_cursor_over(bytes, size);

@@ -38,8 +38,8 @@ struct note {
 	const char *owner; /* NUL-terminated, or "" */
 	uint32_t type;
 	const void *bytes;
-	size_t size; /* that is there */
-	bool cut;    /* there should be more */
+	size_t size; /* bytes present */
+	bool cut;    /* the rest is missing */
 };
 
 struct reader {
@@ -83,7 +83,8 @@ static struct hawk_error *read_thread(struct reader *reader, const struct note *
 	return NULL;
 }
 
-/* Vector registers of the thread whose status came last; the longer of two notes has all. */
+/* Reads vector registers of the thread whose status came last; the longer of two notes is complete.
+ */
 static void read_vectors(struct reader *reader, const struct note *note)
 {
 	struct hawk_target *target = reader->target;
@@ -98,7 +99,7 @@ static void read_vectors(struct reader *reader, const struct note *note)
 	thread->vectors_bytes = (uint32_t)note->size;
 }
 
-/** Up to `size` bytes, ended by the first NUL, without trailing blanks. */
+/** Copies up to `size` bytes, ended by the first NUL, without trailing blanks. */
 static void copy_text(char *to, const char *from, size_t size)
 {
 	size_t length = strnlen(from, size);
@@ -133,7 +134,7 @@ static void read_process(struct reader *reader, const struct note *note)
 	copy_text(process->arguments, arguments, PRPSINFO_ARGUMENTS_BYTES);
 }
 
-/** An address that the CPU reported: not one that kill() put there, nor a general protection fault,
+/** Returns true if the CPU reported an address: not for kill(), nor for a general protection fault,
  * which has none. */
 static bool has_fault_address(int signal, int code)
 {
@@ -177,7 +178,7 @@ static int compare_start(const void *left, const void *right)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/** Sorts, and drops what overlaps a range before it. */
+/** Sorts, and drops ranges that overlap an earlier one. */
 static void sort_ranges(struct hawk_core_files *files, struct hawk_findings *findings)
 {
 	uint64_t end = 0;
@@ -202,9 +203,9 @@ static void sort_ranges(struct hawk_core_files *files, struct hawk_findings *fin
 }
 
 /**
- * Parses the descriptor of an NT_FILE, which file is mapped where: count, unit, count times (start,
- * end, offset in units), then count NUL-terminated names. The kernel's unit is the page, gdb's
- * is 1. `cut` = its end is not in the core.
+ * Parses the descriptor of an NT_FILE, the list of mapped files: count, unit, count times (start,
+ * end, offset in units), then count NUL-terminated names. The kernel's unit is the page, gdb's is
+ * 1. `cut` means that the core lacks its end.
  */
 static struct hawk_error *parse_file_note(const void *bytes, size_t size, bool cut,
 					  struct hawk_core_files *ret,
@@ -256,7 +257,7 @@ static struct hawk_error *read_files(struct reader *reader, const struct note *n
 	return parse_file_note(note->bytes, note->size, note->cut, reader->files, reader->findings);
 }
 
-/** The end of the process as the original file and its name told it. */
+/** Reads the times of the process's end, taken from the original file and its name. */
 static void read_redacted(struct reader *reader, const struct note *note)
 {
 	struct hawk_process *process = &reader->target->process;
@@ -306,7 +307,7 @@ static struct hawk_error *read_note(struct reader *reader, const struct note *no
 	}
 }
 
-/** The next note; what is left of the last one if its end is not there. False = no more. */
+/** Reads the next note, or the rest of a cut one. Returns false behind the last. */
 static bool next_note(struct hawk_cursor *cursor, size_t alignment, struct note *note)
 {
 	uint32_t owner_bytes, bytes;
@@ -364,8 +365,8 @@ static bool is_fatal(int signal)
 	       signal == SIGABRT || signal == SIGSYS;
 }
 
-/** Who died of what. The kernel writes the same signal into every thread; only the first is meant.
- */
+/** Finds the fatal signal and its thread. The kernel writes the same signal into every thread; only
+ * the first one died of it. */
 static void settle_signal(struct reader *reader)
 {
 	struct hawk_process *process = &reader->target->process;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * From a core file to a target: identify, program headers, notes, mappings, modules. Tracer table
- * files are recognized by their first bytes and read by table_file.c.
+ * Makes a target from a core file: identify, program headers, notes, mappings, modules. Tracer
+ * table files are recognized by their first bytes and read by table_file.c.
  */
 #include "file.h"
 
@@ -25,7 +25,7 @@ struct merger {
 	const char *last_copy;
 };
 
-/** One copy for the neighbouring ranges of a file. */
+/** Copies a path once for neighbouring ranges of a file. */
 static const char *copy_path(struct merger *merger, const char *path)
 {
 	if (!merger->last_path || strcmp(merger->last_path, path)) {
@@ -79,7 +79,7 @@ static struct hawk_error *merge_mappings(const struct hawk_core_segments *segmen
 {
 	struct merger merger = {.target = target};
 	size_t loads = 0, names = 0;
-	uint64_t at = 0; /* everything below is done */
+	uint64_t at = 0; /* addresses below are done */
 
 	while (loads < segments->load_count || names < files->count) {
 		const struct hawk_mapping *load =
@@ -116,7 +116,7 @@ static void cleanup_target(struct hawk_target **target)
 	hawk_target_close(*target);
 }
 
-/** Takes `path` as the program's, if it is one. */
+/** Takes `path` as the program's if it is a path. */
 static bool set_program(struct hawk_target *target, const char *path)
 {
 	bool deleted;
@@ -166,8 +166,8 @@ static void check_stack(struct hawk_target *target, struct hawk_findings *findin
 
 	if (!address || hawk_target_mapping_at(target, address))
 		return;
-	/* Where the stack is not in the core at all (gcore leaves out what is not to be dumped)
-	 * that is said of its thread. */
+	/* If the core lacks the whole stack (gcore omits memory excluded from dumps), its thread's
+	 * finding reports it. */
 	if (target->thread_count && !hawk_target_mapping_at(target, target->threads[0].sp))
 		return;
 	target->incomplete = true;
@@ -177,7 +177,7 @@ static void check_stack(struct hawk_target *target, struct hawk_findings *findin
 			  address);
 }
 
-/** A redacted core is another file, of another time: its note says what the original told. */
+/** Takes a redacted core's times from its note, which keeps the original file's. */
 static void settle_end(struct hawk_target *target)
 {
 	if (target->process.redacted)

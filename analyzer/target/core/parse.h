@@ -13,21 +13,22 @@
 
 #include "target_state.h"
 
-/** One PT_NOTE, as far as the file holds it. */
+/** One PT_NOTE, cut to the bytes that the file holds. */
 struct hawk_core_note_range {
 	uint64_t offset;
 	uint64_t bytes;
 	uint64_t alignment; /**< 4 or 8 */
-	bool cut;           /**< the file ends before it does */
+	bool cut;           /**< the file ends before the note does */
 };
 
-/** What the program headers say. */
+/** Contents of the program headers. */
 struct hawk_core_segments {
 	struct hawk_mapping *loads; /**< sorted, disjoint, without paths */
 	size_t load_count;
 	struct hawk_core_note_range *notes; /**< in the order of the file's program headers */
 	size_t note_count;
-	bool doubtful; /**< see findings: others may be missing or elsewhere */
+	bool doubtful; /**< headers are damaged (see findings): segments may be missing or elsewhere
+			*/
 };
 
 /** Fails only without any program header; clamps everything else and adds findings. */
@@ -47,7 +48,7 @@ struct hawk_core_named_range {
 struct hawk_core_files {
 	struct hawk_core_named_range *items; /**< sorted, disjoint */
 	size_t count;
-	bool known; /**< there was an NT_FILE */
+	bool known; /**< the core has an NT_FILE */
 };
 
 /** Fills the target's process, auxv and threads, and `files`. */

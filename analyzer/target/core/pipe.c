@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A core from standard input.
+ * Opens a core from standard input.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 static const char name[] = "standard input";
 
-/** Fills the buffer as far as the pipe goes. */
+/** Fills the buffer until it is full or the pipe ends. */
 static struct hawk_error *fill(struct hawk_core_spool *spool, size_t *ret)
 {
 	size_t at = 0;
@@ -54,7 +54,7 @@ static struct hawk_error *read_pipe(struct hawk_core_spool *spool)
 	return err;
 }
 
-/** Keeps what the pipe has; nothing is known of when its process died. */
+/** Stores the pipe's contents; the time of the process's end is unknown. */
 static struct hawk_error *spool_pipe(const struct hawk_unpack_settings *settings,
 				     struct hawk_core_file **ret)
 {

@@ -20,8 +20,8 @@
 #include "hawk/base/quantity.h"
 #include "hawk/target/core_headers.h"
 
-/* Segments that share bytes of the file would let a small file claim any amount of memory. One
- * damaged header may share; this is where it ends. */
+/* Limit on file bytes that segments share: without it a small file could claim any amount of
+ * memory. One damaged header stays below. */
 enum { SHARED_BYTES_FACTOR = 4 };
 
 struct reader {
@@ -40,7 +40,7 @@ static uint64_t present(const struct reader *reader, uint64_t offset, uint64_t b
 	return bytes < reader->size - offset ? bytes : reader->size - offset;
 }
 
-/** The next program header; zeros behind the end. */
+/** Returns the next program header; zeros behind the end. */
 static Elf64_Phdr next_header(struct hawk_cursor *cursor)
 {
 	Elf64_Phdr header;
@@ -134,7 +134,7 @@ static void add_note_range(struct reader *reader, const Elf64_Phdr *header)
 	};
 	range->cut = range->bytes < header->p_filesz;
 	if (!range->bytes)
-		range->offset = 0; /* may be anything */
+		range->offset = 0; /* the value may be garbage */
 	if (range->bytes > reader->size - reader->note_bytes) {
 		reader->segments->doubtful = true;
 		hawk_findings_add(reader->findings, HAWK_FINDING_DAMAGE, true, "notes-overlap",
@@ -170,7 +170,7 @@ static int compare_start(const void *left, const void *right)
 	return a->core_offset < b->core_offset ? -1 : a->core_offset > b->core_offset;
 }
 
-/** Moves the start of `load` up to `start`, which lies inside of it. */
+/** Moves the start of `load` up to `start`, which lies inside it. */
 static void cut_front(struct hawk_mapping *load, uint64_t start)
 {
 	uint64_t cut = start - load->start;
@@ -235,15 +235,15 @@ static void report_truncation(const struct reader *reader)
 
 enum {
 	OTHER_CLAIMS = 3, /* the file's header, and the tables of segments and sections */
-	ORDERED_MIN = 8,  /* of fewer loads nobody says what order they were to have */
+	ORDERED_MIN = 8,  /* fewer loads do not show their intended order */
 };
-/* Who copies a core may pad it, and leave holes: zeros hold neither pointers nor blocks. Of so many
- * bytes it is looked at. */
+/* Unclaimed bytes checked for padding: a copied core may have padding and holes, whose zeros hold
+ * neither pointers nor blocks. */
 static const uint64_t padding_max = UINT64_C(1) << 26;
 
 struct claim {
 	uint64_t start, end; /* in the file */
-	bool shares;         /* it may lie anywhere: what is not of the process */
+	bool shares;         /* may lie anywhere: it is no memory of the process */
 };
 
 struct claims {
@@ -253,7 +253,7 @@ struct claims {
 	size_t load_count;
 	uint64_t page_bytes;        /* the smallest pages of the machine */
 	uint64_t unclaimed, shared; /* bytes of the file */
-	uint64_t strange;           /* loads that are not of pages, or out of order */
+	uint64_t strange;           /* loads that are not whole pages, or out of order */
 };
 
 static void claim(struct claims *claims, uint64_t start, uint64_t bytes, bool shares)
@@ -276,14 +276,15 @@ static void claim_tables(const uint8_t *bytes, size_t size, uint64_t offset, uin
 	sections = hawk_cursor_u64(&cursor);
 	hawk_cursor_seek(&cursor, offsetof(Elf64_Ehdr, e_shnum));
 	section_count = hawk_cursor_u16(&cursor);
-	if (!section_count && sections) { /* more than 16 bits can say: it is in the first one */
+	if (!section_count &&
+	    sections) { /* more than 16 bits hold: the first section has the count */
 		hawk_cursor_seek(&cursor, sections);
 		hawk_cursor_skip(&cursor, offsetof(Elf64_Shdr, sh_size));
 		section_count = hawk_cursor_u64(&cursor);
 	}
 	if (sections >= size)
 		return;
-	/* Its end may be cut off: behind all memory. */
+	/* The table may be cut off: it lies behind all memory. */
 	if (section_count > (size - sections) / sizeof(Elf64_Shdr))
 		section_count = (size - sections) / sizeof(Elf64_Shdr) + 1;
 	claim(claims, sections, section_count * sizeof(Elf64_Shdr), true);
@@ -356,7 +357,7 @@ static bool ascends_without(const struct claims *claims, size_t left_out)
 	return true;
 }
 
-/* In order but for one: that one is where it does not belong. Lists without any order are. */
+/* Finds the one load out of order, which is misplaced. A list without any order has none. */
 static void find_stray(struct claims *claims)
 {
 	size_t i = 1;
@@ -386,8 +387,8 @@ static void report_claims(const struct claims *claims, struct hawk_findings *fin
 				  claims->strange);
 }
 
-/** Whether the `count` program headers at `offset` fit together; if not, findings say why. Fails
- * for want of memory only. */
+/** Checks that the `count` program headers at `offset` fit together; findings report
+ * contradictions. Fails only if memory runs out. */
 static struct hawk_error *check_claims(const struct hawk_arch *arch, const uint8_t *bytes,
 				       size_t size, uint64_t offset, uint64_t count,
 				       struct hawk_findings *findings, bool *fit)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Writing and limiting a spool.
+ * Writes and limits a spool.
  */
 #include "spool.h"
 
@@ -21,7 +21,7 @@
 
 enum {
 	PAGE_BYTES = 4096,
-	/** Left to others in the file system: a 20th of it, within these bounds. */
+	/** Room left free in the file system: a 20th of it, within these bounds. */
 	ROOM_SHARE = 20,
 	ROOM_BYTES_MIN = 64 << 20,
 	ROOM_BYTES_MAX = 1 << 30,
@@ -35,7 +35,8 @@ static struct hawk_error *open_nameless(const struct hawk_core_spool *spool, int
 	CLEANUP(free_ptr) char *path = NULL;
 	int fd = open(spool->folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
-	if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) { // not on every file system
+	if (fd < 0 &&
+	    (errno == EOPNOTSUPP || errno == EISDIR)) { // not supported by every file system
 		if (asprintf(&path, "%s/hawk-core-XXXXXX", spool->folder) < 0) {
 			path = NULL;
 			return &hawk_enomem;
@@ -53,7 +54,7 @@ static struct hawk_error *open_nameless(const struct hawk_core_spool *spool, int
 	return NULL;
 }
 
-/** Writing more than `ulimit -f` allows would be answered with a signal. */
+/** Finds the file size limit: the kernel sends a signal for writes beyond `ulimit -f`. */
 static uint64_t find_bytes_max(void)
 {
 	struct rlimit limit;
@@ -87,7 +88,7 @@ static struct hawk_error *check_length(const struct hawk_core_spool *spool, size
 				 spool->what, spool->bytes_max >> 10);
 }
 
-/** What is to be left free in a file system of this size. */
+/** Returns the bytes to leave free in a file system of this size. */
 static uint64_t room_of(uint64_t bytes)
 {
 	uint64_t room = bytes / ROOM_SHARE;
@@ -101,7 +102,7 @@ static struct hawk_error *check_room(const struct hawk_core_spool *spool)
 {
 	struct statvfs status;
 
-	if (fstatvfs(spool->fd, &status) != 0 || !status.f_blocks || // not told
+	if (fstatvfs(spool->fd, &status) != 0 || !status.f_blocks || // unknown
 	    (uint64_t)status.f_bavail * status.f_frsize >=
 		    room_of((uint64_t)status.f_blocks * status.f_frsize))
 		return NULL;
@@ -116,7 +117,7 @@ static bool is_zero(const uint8_t *page, size_t bytes)
 	return !page[0] && memcmp(page, page + 1, bytes - 1) == 0;
 }
 
-/** The buffer's bytes [start, end) behind what was written before. */
+/** Writes the buffer's bytes [start, end) at the file's current end. */
 static struct hawk_error *write_run(struct hawk_core_spool *spool, size_t start, size_t end)
 {
 	spool->data_bytes += end - start;
@@ -133,7 +134,7 @@ static struct hawk_error *write_run(struct hawk_core_spool *spool, size_t start,
 	return NULL;
 }
 
-/** Pages of zeros are left out. */
+/** Writes the buffer; skips pages of zeros. */
 static struct hawk_error *write_buffer(struct hawk_core_spool *spool, size_t bytes)
 {
 	struct hawk_error *err = NULL;
@@ -149,7 +150,7 @@ static struct hawk_error *write_buffer(struct hawk_core_spool *spool, size_t byt
 	return err ? err : write_run(spool, run, bytes);
 }
 
-/** What is no core need not be kept: its beginning says so. */
+/** Refuses a file that is no core, by its beginning. */
 static struct hawk_error *check_beginning(const struct hawk_core_spool *spool, size_t bytes)
 {
 	const struct hawk_arch *arch;

@@ -13,14 +13,14 @@
 #include "hawk/base/text.h"
 
 enum {
-	/** Data, not pages of zeros, that a file unpacks into: so many times its size, and this
-	 * much in any case. Cores reach 3 to 20 times. */
+	/** Upper limit on unpacked data (without pages of zeros): this many times the file's size,
+	 * but at least the second value. Cores reach 3 to 20 times. */
 	RATIO_MAX = 256,
 	DATA_BYTES_MIN = 256 << 20,
 };
 
 struct unpacking {
-	const char *format; /**< its tool's name, too */
+	const char *format; /**< also its tool's name */
 	struct hawk_decoder *decoder;
 	uint64_t packed_bytes;
 	struct hawk_core_spool spool;
@@ -63,7 +63,7 @@ static struct hawk_error *unpack_all(struct unpacking *unpacking, enum hawk_deco
 	return error;
 }
 
-/** What the decoder ran into. */
+/** Judges the decoder's final state. */
 static struct hawk_error *judge(const struct unpacking *unpacking, enum hawk_decoder_state state,
 				struct hawk_findings *findings)
 {

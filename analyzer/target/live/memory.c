@@ -3,7 +3,7 @@
  * @file
  * Memory of a stopped process, and its captured ranges.
  *
- * Captured ranges are sorted and disjoint. Untouched pages inside of them (live_pages.c) are fresh
+ * Captured ranges are sorted and disjoint. Untouched pages inside them (live_pages.c) are fresh
  * memory of ours, which keeps both the pause and our own use of memory small.
  */
 #include "process.h"
@@ -46,8 +46,8 @@ struct hawk_live {
 	pid_t tid;
 	struct hawk_stopper *stopper;
 	bool released;
-	bool ended;     /* before the release */
-	uint64_t probe; /* an address that could be read at first */
+	bool ended;     /* the process ended before the release */
+	uint64_t probe; /* an address that was readable at first */
 	bool has_probe;
 	const struct hawk_mapping *mappings; /* of the target */
 	struct hawk_pages *pages;            /* one per mapping */
@@ -55,11 +55,11 @@ struct hawk_live {
 	struct range *ranges;
 	size_t range_count;
 	size_t range_capacity;
-	struct region *regions; /* that the ranges lie in */
+	struct region *regions; /* memory that holds the ranges */
 	size_t region_count;
 	size_t region_capacity;
-	uint64_t lost_bytes;           /* readable, but could not be captured */
-	struct hawk_page_cache *cache; /* NULL: released, or no memory for it */
+	uint64_t lost_bytes;           /* readable but not captured */
+	struct hawk_page_cache *cache; /* NULL = released, or out of memory */
 };
 
 static size_t read_page(const void *context, const void *where, uint64_t page, uint8_t *to);
@@ -123,7 +123,7 @@ uint64_t hawk_live_pause_ns(const struct hawk_live *live)
 	return hawk_stopper_pause_ns(live->stopper);
 }
 
-/** Up to the first page that neither way can read. */
+/** Reads up to the first page that neither way can read. */
 static size_t read_process(const struct hawk_live *live, uint64_t address, uint8_t *to,
 			   size_t bytes)
 {
@@ -145,7 +145,7 @@ static size_t read_process(const struct hawk_live *live, uint64_t address, uint8
 	return done;
 }
 
-/* The memory of a process goes all at once, when its last thread ends. */
+/* A process's memory vanishes all at once, when its last thread ends. */
 bool hawk_live_ended(const struct hawk_live *live)
 {
 	uint8_t byte;
@@ -164,8 +164,9 @@ static bool probe(struct hawk_live *live, uint64_t address)
 	return live->has_probe;
 }
 
-/* Memory that is the process's own goes with it and not before: a file may be cut off, and a device
- * may say anything. Mappings without any that can be read: it has ended already. */
+/* Finds a readable address in the process's own memory, which vanishes only with it: a file may be
+ * truncated, and a device is unpredictable. If no mapping is readable, the process has ended
+ * already. */
 static void find_probe(struct hawk_live *live)
 {
 	const unsigned own = HAWK_MAPPING_READ | HAWK_MAPPING_WRITE;
@@ -181,7 +182,7 @@ static void find_probe(struct hawk_live *live)
 			return;
 }
 
-/** Index of the first range that ends above `address`. */
+/** Returns the index of the first range that ends above `address`. */
 static size_t range_index(const struct hawk_live *live, uint64_t address)
 {
 	return hawk_array_first_above(live->ranges, live->range_count, sizeof(*live->ranges),
@@ -189,8 +190,8 @@ static size_t range_index(const struct hawk_live *live, uint64_t address)
 }
 
 /**
- * Private and anonymous: the kernel fills such pages with zeros at the first touch. Not so the
- * vdso, which is executable and not writable.
+ * Returns true for private anonymous memory, which the kernel fills with zeros at the first touch.
+ * The vdso is excluded: it is executable and not writable.
  */
 static bool starts_as_zeros(const struct hawk_mapping *mapping)
 {
@@ -220,7 +221,7 @@ static const struct hawk_pages *pages_of(const struct hawk_live *live,
 	return &live->pages[mapping - live->mappings];
 }
 
-/** Reads what was touched of [start, end) and puts zeros for the rest, if `clear`. */
+/** Reads the touched pages of [start, end); fills the rest with zeros if `clear`. */
 static size_t read_touched(const struct hawk_live *live, const struct hawk_mapping *mapping,
 			   uint64_t start, uint64_t end, uint8_t *to, bool clear)
 {
@@ -250,7 +251,7 @@ static size_t read_page(const void *context, const void *where, uint64_t page, u
 	return read_touched(context, mapping, page, page + PAGE_BYTES, to, true);
 }
 
-/** [start, end) of the stopped process, through the cache if it is little. */
+/** Reads [start, end) of the stopped process, through the cache if it is small. */
 static size_t read_stopped(const struct hawk_live *live, const struct hawk_mapping *mapping,
 			   uint64_t start, uint64_t end, uint8_t *to)
 {
@@ -350,7 +351,7 @@ static struct hawk_error *new_region(struct hawk_live *live, size_t bytes, uint8
 	return NULL;
 }
 
-/** Reads [start, end) into `to`, notes what could not be read, keeps the rest as ranges. */
+/** Reads [start, end) into `to`, counts unreadable bytes, keeps the rest as ranges. */
 static struct hawk_error *copy_range(struct hawk_live *live, const struct hawk_mapping *mapping,
 				     uint64_t start, uint64_t end, uint8_t *to)
 {
@@ -377,8 +378,8 @@ static struct hawk_error *copy_range(struct hawk_live *live, const struct hawk_m
 	return NULL;
 }
 
-/** Huge pages for our copy where most of it will be written: first-touch faults of small ones would
- * take longer than the copying, and the process waits for it. */
+/** Uses huge pages for our copy if most of it will be written. Faults of small pages would take
+ * longer than the copying, and the process waits for it. */
 static void prepare_region(const struct hawk_pages *pages, uint64_t start, uint64_t end,
 			   uint8_t *region)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * From a pid to a target: checks, stop, then mappings, registers, names and modules of the stopped
- * process.
+ * Makes a target from a pid: checks, stop, then mappings, registers, names and modules of the
+ * stopped process.
  */
 #include "process.h"
 
@@ -39,13 +39,13 @@ static struct hawk_error *open_process(pid_t pid, int *ret)
 	return NULL;
 }
 
-/** With its last thread; the leader alone may have exited. */
+/** Returns true if the last thread has ended; the leader alone may have exited. */
 static bool has_ended(const struct hawk_proc_stat *stat)
 {
 	return (stat->state == 'Z' || stat->state == 'X') && stat->thread_count <= 1;
 }
 
-/** Refuses what cannot be stopped or has no memory. */
+/** Refuses processes that cannot be stopped or have no memory. */
 static struct hawk_error *check_process(pid_t pid, int directory, struct hawk_proc_stat *stat)
 {
 	uint64_t leader = hawk_proc_status_number(directory, "Tgid", (uint64_t)pid);
@@ -80,7 +80,7 @@ static struct hawk_error *read_task_file(int directory, pid_t tid, const char *f
 	return hawk_proc_read(directory, name, ret);
 }
 
-/** The first line of a short file of /proc, cut to `size` - 1 bytes; NULs become blanks. */
+/** Reads the first line of a short file of /proc, cut to `size` - 1 bytes; NULs become blanks. */
 static void read_line(int directory, pid_t tid, const char *file, char *to, size_t size)
 {
 	CLEANUP(text) struct hawk_text text;
@@ -122,7 +122,8 @@ static uint64_t read_clock(clockid_t clock)
 		       : (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* In another time namespace CLOCK_MONOTONIC is another. Kernels before 5.6 have none. */
+/* Another time namespace has another CLOCK_MONOTONIC. Kernels before 5.6 have no such namespaces.
+ */
 static void read_times(struct hawk_target *target, int directory, pid_t tid)
 {
 	char name[64], ours[64] = "", theirs[64] = "";
@@ -178,8 +179,8 @@ static struct hawk_error *read_process(struct hawk_target *target, int directory
 }
 
 /**
- * What the kernel tells of a thread that sleeps in it: the program counter and the stack pointer,
- * enough for its stack. False = nothing.
+ * Reads program counter and stack pointer of a thread that sleeps in the kernel, enough for its
+ * stack. Returns false if the kernel does not show them.
  */
 static bool read_blocked_thread(const struct hawk_arch *arch, int directory, pid_t tid,
 				uint64_t *registers)
@@ -198,7 +199,7 @@ static bool read_blocked_thread(const struct hawk_arch *arch, int directory, pid
 	return true;
 }
 
-/** A clause about a thread that did not stop. */
+/** Returns a clause about a thread that did not stop. */
 static const char *why_not_stopped(const struct hawk_stopped_thread *thread)
 {
 	return thread->starved ? "no processor was free for it" : "it is blocked in the kernel";
@@ -260,13 +261,13 @@ static struct hawk_error *add_threads(struct hawk_target *target, int directory,
 		return hawk_error_create(HAWK_ERROR_NOT_FOUND,
 					 "process %u ended before it could be stopped",
 					 target->process.pid);
-	while (threads->gone) /* one of them is not: it made the target incomplete */
+	while (threads->gone) /* one is not gone: it made the target incomplete */
 		threads++;
 	return hawk_error_create(HAWK_ERROR_NOT_FOUND, "process %u could not be stopped: %s",
 				 target->process.pid, why_not_stopped(threads));
 }
 
-/** A thread whose memory can be read: the leader may have exited. */
+/** Returns a thread whose memory can be read: the leader may have exited. */
 static pid_t living_thread(const struct hawk_stopper *stopper, pid_t pid)
 {
 	size_t count;
@@ -278,7 +279,7 @@ static pid_t living_thread(const struct hawk_stopper *stopper, pid_t pid)
 	return pid;
 }
 
-/** The process was another one when we looked at it first. */
+/** Refuses a pid that was another process at first. */
 static struct hawk_error *check_same(pid_t pid, int directory, const struct hawk_proc_stat *before)
 {
 	struct hawk_proc_stat after;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Touched pages, from the ioctl PAGEMAP_SCAN (Linux 6.7) or, before that, by reading the pagemap.
+ * Finds touched pages with the ioctl PAGEMAP_SCAN (Linux 6.7) or, before that, by reading the
+ * pagemap.
  */
 #include "process.h"
 
@@ -12,8 +13,8 @@
 #include "hawk/base/array.h"
 
 enum {
-	ENTRIES = 8192, /* of the pagemap, read at once */
-	REGIONS = 512,  /* of PAGEMAP_SCAN, asked for at once */
+	ENTRIES = 8192, /* of the pagemap, in one read */
+	REGIONS = 512,  /* of PAGEMAP_SCAN, in one call */
 
 	/* categories of PAGEMAP_SCAN */
 	IS_PRESENT = 1 << 3,
@@ -23,7 +24,7 @@ enum {
 
 /* Bits 63 (present) and 62 (swapped) of an entry of the pagemap. */
 static const uint64_t entry_touched = UINT64_C(3) << 62;
-/* Of MADV_GUARD_INSTALL, which looks swapped as well; Linux 6.15. */
+/* Page of MADV_GUARD_INSTALL, which looks swapped as well; Linux 6.15. */
 static const uint64_t entry_guard = UINT64_C(1) << 58;
 
 /* struct pm_scan_arg and struct page_region of <linux/fs.h>, which may be older than the kernel. */
@@ -60,7 +61,7 @@ static bool add_run(struct hawk_pages *pages, uint64_t start, uint64_t end)
 	return true;
 }
 
-/* `never`: category of pages that are left out; older kernels do not know all. */
+/* Scans pages. `never` is a category of pages to leave out; older kernels do not know all. */
 static bool scan_pages(int pagemap, uint64_t start, uint64_t end, uint64_t never,
 		       struct hawk_pages *pages)
 {

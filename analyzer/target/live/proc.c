@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Reading and parsing files below /proc/PID.
+ * Reads and parses files below /proc/PID.
  */
 #include "process.h"
 
@@ -51,7 +51,7 @@ struct hawk_error *hawk_proc_stat(int directory, const char *name, struct hawk_p
 	error = hawk_proc_read(directory, name, &text);
 	if (error)
 		return error;
-	fields = strrchr(text.bytes, ')'); /* the name in front may contain anything */
+	fields = strrchr(text.bytes, ')'); /* the name before it may contain anything */
 	if (!fields || sscanf(fields + 1,
 			      " %c %*d %*d %*d %*d %*d %llu %*u %*u %*u %*u %*u %*u %*d %*d %*d "
 			      "%*d %llu %*d %llu",
@@ -99,8 +99,8 @@ static size_t unescape(char *path)
 	return to;
 }
 
-/** Memory of devices and of drivers behind an anon_inode: or socket: must not be read, it may have
- * side effects; the kernel's own pages cannot. */
+/** Returns false for memory of devices and of drivers behind an anon_inode: or socket:, where reads
+ * may have side effects, and for the kernel's own pages, which cannot be read. */
 static bool is_readable(const char *path)
 {
 	static const char *const memory[] = {"/dev/shm/", "/dev/zero", "/dev/hugepages/"};
@@ -117,7 +117,8 @@ static bool is_readable(const char *path)
 	return false;
 }
 
-/** One line "start-end perms offset device inode path". False if it is not of that form. */
+/** Parses a line "start-end perms offset device inode path". Returns false if it has another form.
+ */
 static bool parse_line(char *line, struct hawk_mapping *ret, char **path)
 {
 	unsigned long long start, end, offset;
@@ -205,7 +206,7 @@ static bool may_trace_all(void)
 	return hawk_proc_status_number(self, "CapEff", 0) >> CAP_SYS_PTRACE_BIT & 1;
 }
 
-/** kernel.yama.ptrace_scope, 0 where Yama is not built in. */
+/** Returns kernel.yama.ptrace_scope, 0 without Yama. */
 static int yama_scope(void)
 {
 	CLEANUP(close_file) FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
@@ -216,8 +217,8 @@ static int yama_scope(void)
 	return scope;
 }
 
-/** The kernel gives the private files below /proc/PID to root when the process may not be dumped.
- */
+/** Returns true if the process may not be dumped: the kernel then gives its private files below
+ * /proc/PID to root. */
 static bool is_undumpable(int directory, uint64_t uid)
 {
 	struct stat status;

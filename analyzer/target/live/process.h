@@ -4,7 +4,7 @@
  * A stopped process: its files below /proc and its memory, read with process_vm_readv() or, where
  * that fails (PROT_NONE), /proc/PID/mem. Untouched pages are taken as zeros without reading them.
  *
- * After hawk_live_release() only what was captured can be read.
+ * After hawk_live_release() only captured memory can be read.
  */
 #ifndef HAWK_ANALYZER_TARGET_LIVE_PROCESS_H
 #define HAWK_ANALYZER_TARGET_LIVE_PROCESS_H
@@ -75,18 +75,18 @@ struct hawk_error *hawk_stopper_create(pid_t pid, int directory, struct hawk_sto
 const struct hawk_stopped_thread *hawk_stopper_threads(const struct hawk_stopper *stopper,
 						       size_t *count);
 
-/** Resumes them. A second call does nothing. */
+/** Resumes all threads. A second call does nothing. */
 void hawk_stopper_release(struct hawk_stopper *stopper);
 
-/** From the first interrupt to the last detach; 0 before the release. */
+/** Returns the time from the first interrupt to the last detach; 0 before the release. */
 uint64_t hawk_stopper_pause_ns(const struct hawk_stopper *stopper);
 
 /** Releases first; accepts NULL. */
 void hawk_stopper_destroy(struct hawk_stopper *stopper);
 
 /*
- * live_pages.c: which pages of a private anonymous mapping were ever touched. All others are zeros
- * and must not be read: slow, and it would allocate page tables in the process.
+ * live_pages.c: finds the pages of a private anonymous mapping that were ever touched. All others
+ * are zeros and must not be read: that is slow, and would allocate page tables in the process.
  */
 
 struct hawk_page_run {
@@ -98,14 +98,14 @@ struct hawk_pages {
 	struct hawk_page_run *runs; /**< sorted, disjoint, not touching */
 	size_t count;
 	size_t capacity;
-	bool known; /**< false: any page may hold something */
+	bool known; /**< false: any page may hold data */
 };
 
 /** Asks the open /proc/PID/pagemap about [start, end); `ret->known` is false if that failed. */
 void hawk_pages_read(int pagemap, uint64_t start, uint64_t end, struct hawk_pages *ret);
 void hawk_pages_deinit(struct hawk_pages *pages);
 
-/** Narrows [*start, *end) to its first run of touched pages; false = none. */
+/** Narrows [*start, *end) to its first run of touched pages; returns false if none. */
 bool hawk_pages_next(const struct hawk_pages *pages, uint64_t *start, uint64_t *end);
 
 /* live_memory.c: the memory of the stopped process, and the captured copies. */
@@ -113,8 +113,9 @@ bool hawk_pages_next(const struct hawk_pages *pages, uint64_t *start, uint64_t *
 struct hawk_live;
 
 /**
- * `directory` is an open /proc/PID; both it and `stopper` belong to the result, also on failure.
- * `tid` is any living thread of the process: a leader that has exited has no memory.
+ * Creates the memory of a stopped process. Consumes `directory` (an open /proc/PID) and `stopper`,
+ * also on failure. `tid` is any living thread of the process: a leader that has exited has no
+ * memory.
  */
 struct hawk_error *hawk_live_create(int directory, pid_t tid, struct hawk_stopper *stopper,
 				    struct hawk_live **ret);
@@ -142,8 +143,8 @@ size_t hawk_live_read(const struct hawk_live *live, const struct hawk_mapping *m
 		      uint64_t address, void *to, size_t bytes);
 
 /**
- * Narrows [*start, *end), addresses within `mapping`, to the first range that can be read and was
- * ever touched; false = there is none.
+ * Narrows [*start, *end), addresses within `mapping`, to the first readable range that was ever
+ * touched; returns false if none.
  */
 bool hawk_live_data(const struct hawk_live *live, const struct hawk_mapping *mapping,
 		    uint64_t *start, uint64_t *end);
@@ -155,7 +156,7 @@ struct hawk_error *hawk_live_capture(struct hawk_live *live, const struct hawk_m
 /** Returns captured bytes in place, or NULL. */
 const void *hawk_live_view(const struct hawk_live *live, uint64_t address, size_t bytes);
 
-/** Adds the finding "live-unreadable" if parts of what was to be captured are not there. */
+/** Adds the finding "live-unreadable" if parts of the memory to capture could not be read. */
 void hawk_live_check(const struct hawk_live *live, struct hawk_findings *findings);
 
 #endif

@@ -28,12 +28,12 @@
 #include "hawk/base/numbers.h"
 
 enum {
-	PASSES_MAX = 1000,     /* over the list of threads; each stops all it finds */
-	WAIT_NS_MAX = 5000000, /* between two looks at a thread that does not stop */
+	PASSES_MAX = 1000,     /* over the list of threads; each stops all threads it finds */
+	WAIT_NS_MAX = 5000000, /* between two checks of a thread that does not stop */
 	VECTORS_BYTES_MAX = 64 << 10,
 };
-/* The others stand still meanwhile. A thread that is blocked in the kernel may stay so for ever;
- * one that waits for a processor will get it, later on a machine that has much to do. */
+/* The other threads wait meanwhile. A thread blocked in the kernel may stay so for ever. One that
+ * waits for a processor will get it, later on a busy machine. */
 static const uint64_t patience_ns = 1000000000, starved_patience_ns = 5000000000;
 
 struct hawk_stopper {
@@ -41,7 +41,7 @@ struct hawk_stopper {
 	int directory; /* /proc/PID, of the owner */
 	pthread_t thread;
 	bool joined;
-	sem_t settled; /* all threads stand, or `error` says why not */
+	sem_t settled; /* all threads are stopped, or `error` is set */
 	sem_t release;
 	struct hawk_error *error;
 	struct hawk_stopped_thread *threads;
@@ -68,7 +68,7 @@ static struct hawk_stopped_thread *add_thread(struct hawk_stopper *stopper, pid_
 	return &stopper->threads[stopper->count++];
 }
 
-/** As in /proc; X if it is not there. */
+/** Returns the state as in /proc; X if the thread is gone. */
 static char state_of(const struct hawk_stopper *stopper, pid_t tid)
 {
 	struct hawk_proc_stat stat;
@@ -81,7 +81,8 @@ static char state_of(const struct hawk_stopper *stopper, pid_t tid)
 	return error ? 'X' : stat.state;
 }
 
-/** Exited, but not yet waited for: the leader of a process whose other threads go on. */
+/** Returns true for a thread that exited but was not waited for: the leader of a process whose
+ * other threads go on. */
 static bool is_dead(const struct hawk_stopper *stopper, pid_t tid)
 {
 	char state = state_of(stopper, tid);
@@ -111,7 +112,7 @@ static struct hawk_error *interrupt_thread(struct hawk_stopper *stopper, pid_t t
 	return NULL;
 }
 
-/** Interrupts every thread that is listed and not yet known. */
+/** Interrupts every listed thread that is not yet known. */
 static struct hawk_error *interrupt_all(struct hawk_stopper *stopper, bool *found)
 {
 	int fd = openat(stopper->directory, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -155,7 +156,7 @@ static void take_status(struct hawk_stopped_thread *thread, int status)
 		thread->stop_signal = WSTOPSIG(status);
 }
 
-/** Whether `thread`, of a process that was asked to stop at `start_ns`, has had its time. */
+/** Returns true if `thread` did not stop in time; its process was asked to stop at `start_ns`. */
 static bool is_late(const struct hawk_stopper *stopper, struct hawk_stopped_thread *thread,
 		    uint64_t start_ns)
 {
@@ -166,7 +167,7 @@ static bool is_late(const struct hawk_stopper *stopper, struct hawk_stopped_thre
 		return false;
 	state = state_of(stopper, thread->tid);
 	thread->gone = state == 'Z' || state == 'X';
-	/* What traces it need not have been told yet. */
+	/* Its tracer may not have been notified yet. */
 	thread->starved = state == 'R' || state == 't' || state == 'T';
 	return thread->gone || !thread->starved || waited_ns >= starved_patience_ns;
 }
@@ -194,7 +195,7 @@ static void wait_for_thread(const struct hawk_stopper *stopper, struct hawk_stop
 	}
 }
 
-/* Without them the answer is hardly poorer: no error. */
+/* Reads vector registers. A failure is no error: the result is hardly poorer without them. */
 static void read_vectors(struct hawk_stopped_thread *thread)
 {
 	struct iovec iov = {.iov_base = malloc(VECTORS_BYTES_MAX), .iov_len = VECTORS_BYTES_MAX};
@@ -220,7 +221,7 @@ static struct hawk_error *read_registers(struct hawk_stopper *stopper,
 	if (!thread->stopped)
 		return NULL;
 	if (ptrace(PTRACE_GETREGSET, thread->tid, NT_PRSTATUS, &iov)) {
-		thread->gone = errno == ESRCH; /* killed while it stood */
+		thread->gone = errno == ESRCH; /* killed while stopped */
 		return NULL;
 	}
 	if (iov.iov_len != hawk_arch_host()->register_count * sizeof(*thread->registers))
@@ -233,7 +234,7 @@ static struct hawk_error *read_registers(struct hawk_stopper *stopper,
 	return NULL;
 }
 
-/** Until a look at the list finds nobody new: those that stand still cannot start any more. */
+/** Repeats until no new threads appear; stopped threads cannot create more. */
 static struct hawk_error *stop_all(struct hawk_stopper *stopper)
 {
 	const uint64_t start_ns = hawk_now_ns(CLOCK_MONOTONIC);
@@ -263,7 +264,7 @@ static struct hawk_error *stop_all(struct hawk_stopper *stopper)
 	return NULL;
 }
 
-/** Those that never stopped are let go by the kernel when this thread ends. */
+/** Detaches from stopped threads. The kernel releases the others when this thread ends. */
 static void detach_all(struct hawk_stopper *stopper)
 {
 	for (size_t i = 0; i < stopper->count; i++) {
@@ -293,7 +294,7 @@ static void *trace(void *argument)
 	return NULL;
 }
 
-/** Starts the tracer thread with all signals blocked: they are for the threads that it serves. */
+/** Starts the tracer thread with all signals blocked: they are for the threads it serves. */
 static int start_tracer(struct hawk_stopper *stopper)
 {
 	sigset_t all, before;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What differs between machines: one struct each. Registers and their places in notes, numbers of
+ * Differences between machines, one struct each: registers and their places in notes, numbers of
  * call frame information, the frame of a signal handler, addresses, pages.
  *
  * Nothing above target/ names a register of one machine. A further machine is another row
@@ -22,8 +22,8 @@ enum {
 };
 
 enum hawk_register_use {
-	HAWK_REGISTER_DATA = 0, /**< whatever the program computes; may hold a pointer */
-	HAWK_REGISTER_PLACE,    /**< an address that says where the thread is */
+	HAWK_REGISTER_DATA = 0, /**< any value of the program; may hold a pointer */
+	HAWK_REGISTER_PLACE,    /**< an address of the thread's position */
 	HAWK_REGISTER_STATE,    /**< flags, selectors: no address */
 };
 
@@ -40,19 +40,19 @@ struct hawk_arch_range {
 
 /** A run of vector registers in their note; a register each `bytes`. */
 struct hawk_arch_vectors {
-	const char *name; /**< before the number: "xmm" */
+	const char *name; /**< name without the number: "xmm" */
 	struct hawk_arch_range range;
 	uint32_t bytes; /**< 0 = the run is not divided into registers */
 };
 
 /** struct ucontext, which the kernel puts on the stack to call a handler. Offsets in bytes. */
 struct hawk_arch_context {
-	uint64_t flags_max;      /**< of its first word */
+	uint64_t flags_max;      /**< upper limit on its first word */
 	uint16_t link;           /**< 0 in the kernel's own */
 	uint16_t stack;          /**< start of the alternate stack */
 	uint16_t stack_bytes;    /**< its size */
-	uint16_t registers;      /**< the first of those that are saved */
-	uint16_t sp;             /**< that of the stack pointer among them */
+	uint16_t registers;      /**< the first saved register */
+	uint16_t sp;             /**< the stack pointer among them */
 	uint16_t segments;       /**< word that has a known value in every program */
 	uint16_t bytes;          /**< up to and with `segments` */
 	uint16_t count;          /**< saved registers */
@@ -63,11 +63,11 @@ struct hawk_arch_context {
 
 /** Registers by their numbers in call frame information (DWARF). */
 struct hawk_arch_cfi {
-	uint8_t count; /**< those that are followed: 0 .. count - 1 */
+	uint8_t count; /**< followed registers: 0 .. count - 1 */
 	uint8_t pc;    /**< the return address */
 	uint8_t sp;
 	uint8_t fp;               /**< the frame pointer */
-	uint32_t callee_saved;    /**< a bit for each: what a function must leave as it was */
+	uint32_t callee_saved;    /**< a bit for each register that a function must preserve */
 	const uint8_t *registers; /**< index of each among the general ones */
 };
 
@@ -79,16 +79,16 @@ enum hawk_tls_variant {
 struct hawk_arch {
 	const char *name;
 	uint16_t machine;        /**< e_machine of ELF */
-	uint8_t address_bits;    /**< of addresses that programs have */
+	uint8_t address_bits;    /**< of a program's addresses */
 	uint8_t tls_variant;     /**< enum hawk_tls_variant */
 	uint32_t page_bytes;     /**< the smallest pages */
 	uint32_t page_bytes_max; /**< the largest ones that a kernel is built for */
-	uint32_t red_zone_bytes; /**< below the stack pointer that leaf functions use */
+	uint32_t red_zone_bytes; /**< below the stack pointer, used by leaf functions */
 
 	/* NT_PRSTATUS: offsets of struct elf_prstatus. */
 	uint16_t status_signal;    /**< 16 bits */
 	uint16_t status_tid;       /**< 32 bits */
-	uint16_t status_times;     /**< what follows up to the registers are times */
+	uint16_t status_times;     /**< times fill the rest up to the registers */
 	uint16_t status_registers; /**< 64 bits each */
 	uint8_t register_count;
 	const struct hawk_arch_register *registers;
@@ -98,7 +98,7 @@ struct hawk_arch {
 	uint32_t vectors_note;        /**< its type; its owner is LINUX */
 	uint32_t vectors_layout_note; /**< type of a note that describes it; 0 = none */
 	struct hawk_arch_vectors vectors[HAWK_ARCH_VECTORS]; /**< ascending */
-	/** Parts of it that say how to read it, and hold no data. */
+	/** Its parts that describe its format and hold no data. */
 	struct hawk_arch_range vectors_kept[HAWK_ARCH_VECTORS_KEPT];
 
 	struct hawk_arch_cfi cfi;

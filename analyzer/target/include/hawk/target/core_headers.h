@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Where a core file's program headers lie, and how many there are. Whoever reads or copies a core
- * asks here, so that both see the same segments in damaged files.
+ * Finds the place and number of a core file's program headers. Readers and copiers of cores share
+ * it, so that both see the same segments in damaged files.
  */
 #ifndef HAWK_ANALYZER_TARGET_CORE_HEADERS_H
 #define HAWK_ANALYZER_TARGET_CORE_HEADERS_H
@@ -18,8 +18,8 @@ enum { HAWK_CORE_SEGMENTS_MAX = 1 << 22 };
 
 struct hawk_core_headers {
 	uint64_t offset; /**< of the first, in the file, in bytes */
-	uint64_t count;  /**< held by the file whole; at least 1 */
-	uint64_t listed; /**< how many there should be; 0 = unknown: `count` was inferred */
+	uint64_t count;  /**< headers that the file holds whole; at least 1 */
+	uint64_t listed; /**< number stated; 0 = unknown, `count` was inferred */
 };
 
 /** Fails if the file holds no program header of the usual size. */

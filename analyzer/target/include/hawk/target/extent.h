@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * How far memory extends without a gap: blocks and table segments may span adjacent mappings. Used
- * by heap/ and trace/.
+ * Finds how far memory extends without a gap: blocks and table segments may span adjacent mappings.
+ * Used by heap/ and trace/.
  */
 #ifndef HAWK_ANALYZER_TARGET_EXTENT_H
 #define HAWK_ANALYZER_TARGET_EXTENT_H

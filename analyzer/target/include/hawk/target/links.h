@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The loader's list of modules, as far as it is public (<link.h>): the same in glibc and musl. Its
- * head, struct r_debug, is what DT_DEBUG of the executable points to.
+ * The public part (<link.h>) of the loader's list of modules, equal in glibc and musl. DT_DEBUG of
+ * the executable points to its head, struct r_debug.
  */
 #ifndef HAWK_ANALYZER_TARGET_LINKS_H
 #define HAWK_ANALYZER_TARGET_LINKS_H
@@ -19,7 +19,7 @@ struct hawk_link {
 };
 
 enum {
-	HAWK_LINKS_MAX = 8192,      /**< of one list, as it may go round in circles */
+	HAWK_LINKS_MAX = 8192,      /**< upper limit for a list, which may be circular */
 	HAWK_LINKS_HEAD_BYTES = 40, /**< of struct r_debug */
 	HAWK_LINK_NAME_BYTES_MAX = 4096,
 };
@@ -27,7 +27,7 @@ enum {
 /** Returns the address of the first link of the list whose head lies at `head`, or 0. */
 uint64_t hawk_links_first(const struct hawk_target *target, uint64_t head);
 
-/** Reads the link at `address`. Returns false at the end of a list, and where it cannot be read. */
+/** Reads the link at `address`. Returns false at the end of a list, or if it cannot be read. */
 bool hawk_link_read(const struct hawk_target *target, uint64_t address, struct hawk_link *ret);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The memory map as a reader wants it: which mappings belong together, which are stacks, and which
- * are large.
+ * The memory map for display: joins related mappings, names stacks, and keeps the largest rows.
  */
 #ifndef HAWK_ANALYZER_TARGET_MEMORY_MAP_H
 #define HAWK_ANALYZER_TARGET_MEMORY_MAP_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The note by which "hawk-core redact" marks a core that it has written (docs/redact.md).
+ * The note that "hawk-core redact" writes into its cores (docs/redact.md).
  *
  * The times are those of the original file, because an attachment keeps neither name nor time.
  */
@@ -16,7 +16,7 @@
 
 enum { HAWK_REDACTED_TYPE = 1 };
 
-/** Readers accept longer ones. */
+/** The note's contents. Readers accept longer ones. */
 struct hawk_redacted_note {
 	uint64_t attribute_ns; /**< as in struct hawk_end_times */
 	uint64_t name_ns[HAWK_END_NAMES];

@@ -40,18 +40,18 @@ struct hawk_mapping {
 	 * dumped (`dumped_bytes` is as small) or cut off (`dumped_bytes` is larger).
 	 */
 	uint64_t present_bytes;
-	uint64_t dumped_bytes; /**< bytes that the core says it holds */
+	uint64_t dumped_bytes; /**< bytes that the core's header states */
 	uint64_t core_offset;  /**< of the first byte in the core file; 0 for live processes */
 	uint32_t flags;        /**< enum hawk_mapping_flag */
-	bool data; /**< in a module's writable segment, whatever its rights now (RELRO) */
-	uint64_t file_offset; /**< of `start` in `path` */
-	const char *path;     /**< mapped file as the target names it, NULL = anonymous or unknown;
-				 owned by the target */
+	bool data;             /**< in a module's writable segment, even if read-only now (RELRO) */
+	uint64_t file_offset;  /**< of `start` in `path` */
+	const char *path;      /**< mapped file as the target names it, NULL = anonymous or unknown;
+				  owned by the target */
 };
 
 struct hawk_thread {
 	uint32_t tid;
-	int signal;    /**< the signal that this thread died of or is stopped by, 0 = none */
+	int signal;    /**< signal that killed or stopped this thread, 0 = none */
 	bool crashed;  /**< the process died of it: a kernel core's first PRSTATUS */
 	char name[17]; /**< live processes: comm; else empty */
 	uint64_t pc, sp, thread_pointer;
@@ -78,7 +78,7 @@ struct hawk_module {
 	uint32_t build_id_bytes; /**< 0 = none found in the target's memory */
 };
 
-/** What the process was, and how it ended. */
+/** The process, and its end. */
 enum { HAWK_END_NAMES = 4 };
 
 /** Candidates for the time a process ended or was stopped. Nanoseconds of CLOCK_REALTIME unless
@@ -100,22 +100,22 @@ struct hawk_process {
 	bool live;          /**< a running or stopped process, not a core */
 	/** A tracer table file, not a core: holds the table's extents only. */
 	bool table_file;
-	/** Written by "hawk-core redact": pointers are what they were, other contents are gone. */
+	/** Written by "hawk-core redact": pointers are kept, other contents are gone. */
 	bool redacted;
-	int signal;      /**< that killed it, 0 = none or unknown (gcore) */
+	int signal;      /**< signal that killed it, 0 = none or unknown (gcore) */
 	int signal_code; /**< si_code; valid if `has_siginfo` */
 	bool has_siginfo;
 	bool has_fault_address; /**< SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP raised by the CPU, not
 				   by kill() */
 	uint64_t fault_address;
 	uint32_t sender_pid; /**< of a signal sent by kill(), else 0 */
-	uint64_t page_bytes; /**< of the kernel; a power of two that the machine has */
+	uint64_t page_bytes; /**< of the kernel; a power of two that the machine supports */
 	/** Live process only: bytes as the kernel reported them at the stop; 0 = unknown. */
 	uint64_t resident_bytes, peak_resident_bytes, swapped_bytes;
 	struct hawk_end_times end;
 };
 
-/** How a core that cannot be mapped where it is, compressed or in a pipe, is kept. */
+/** Settings for cores that cannot be mapped in place: compressed, or in a pipe. */
 struct hawk_unpack_settings {
 	const char *folder; /**< for the core, an unnamed file; NULL = /var/tmp */
 	bool dash;          /**< the path "-" is standard input */
@@ -131,7 +131,7 @@ struct hawk_error *hawk_target_unpack_core(const char *path,
 					   struct hawk_findings *findings,
 					   struct hawk_target **ret);
 
-/** The same with settings of NULL. */
+/** As hawk_target_unpack_core(), with settings of NULL. */
 struct hawk_error *hawk_target_open_core(const char *path, struct hawk_findings *findings,
 					 struct hawk_target **ret);
 
@@ -177,13 +177,13 @@ void hawk_target_name_program(struct hawk_target *target, const char *path);
  * Valid until the target is closed. */
 const uint8_t *hawk_target_core_bytes(const struct hawk_target *target, size_t *size);
 
-/** Returns the snapshot that the target was opened from; NULL = from something else. Of a snapshot
- * only the trace table's memory can be read, whatever the mappings say is present. */
+/** Returns the snapshot that the target was opened from, or NULL. In a snapshot only the trace
+ * table's memory can be read, even if mappings are marked present. */
 const struct hawk_snapshot *hawk_target_snapshot(const struct hawk_target *target);
 
 /**
  * Writes the target, without memory, arguments and most registers, for hawk_target_open_core() to
- * read; with the findings among `findings` that opening it added, which are the first `opened`.
+ * read. Includes the first `opened` of `findings`, which opening the target added.
  */
 struct hawk_error *hawk_target_save(const struct hawk_target *target,
 				    const struct hawk_findings *findings, size_t opened,
@@ -232,7 +232,7 @@ uint64_t hawk_target_stack_start(const struct hawk_target *target,
 struct hawk_error *hawk_target_read(const struct hawk_target *target, uint64_t address, void *to,
 				    size_t bytes);
 
-/** The same without an error: returns how many bytes were read from `address`, up to `bytes`. */
+/** Reads up to `bytes` from `address` and returns the number read. */
 size_t hawk_target_read_some(const struct hawk_target *target, uint64_t address, void *to,
 			     size_t bytes);
 

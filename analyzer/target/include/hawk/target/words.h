@@ -12,18 +12,18 @@
 
 enum { HAWK_WORD_BYTES = 8 };
 
-/** Where reading is; one for each thread. */
+/** A reader's position; use one for each thread. */
 struct hawk_words {
 	const struct hawk_target *target;
 	const uint8_t *view; /**< bytes at view_start */
 	uint64_t view_start;
 	uint64_t view_end;
-	uint8_t *buffer; /**< for targets that cannot be read in place; made when first needed */
-	bool failed;     /**< no memory for it */
-	uint64_t unreadable_bytes; /**< of writable memory, passed over in the middle of mappings */
+	uint8_t *buffer; /**< for targets that cannot be read in place; allocated on first use */
+	bool failed;     /**< out of memory for it */
+	uint64_t unreadable_bytes; /**< of writable memory, skipped in the middle of mappings */
 };
 
-/** Bytes that can be read. */
+/** A readable range. */
 struct hawk_word_range {
 	const uint8_t *bytes; /**< may be unaligned; valid until the next call */
 	uint64_t start;       /**< address, a multiple of 8 */
@@ -38,8 +38,8 @@ bool hawk_words_seek(struct hawk_words *words, uint64_t at, uint64_t end,
 		     struct hawk_word_range *ret);
 
 /**
- * The first range of whole words in [at, end), `at` a multiple of 8; false = there are none, or
- * `failed`. Holes (which are zeros) and what cannot be read are left out.
+ * Finds the first range of whole words in [at, end), `at` a multiple of 8. Returns false if none is
+ * left, or sets `failed`. Skips holes (zeros) and unreadable memory.
  */
 static inline bool hawk_words_next(struct hawk_words *words, uint64_t at, uint64_t end,
 				   struct hawk_word_range *ret)
