@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Reads the answers of a snapshot, and gives them. All are read at once: names are a small part of
- * a snapshot.
+ * Reads a snapshot's answers and looks them up. All are read at once: names are a small part of a
+ * snapshot.
  */
 #include "answers.h"
 
@@ -16,7 +16,7 @@
 
 struct place {
 	uint64_t start, end;
-	int64_t offset; /**< of `start` from the symbol's */
+	int64_t offset; /**< of `start` from the symbol's start */
 	const char *name;
 	const char *section;
 };
@@ -37,7 +37,7 @@ struct lookup {
 };
 
 struct hawk_answer_file {
-	struct hawk_symbol_file file; /**< what it is; first, for comparison */
+	struct hawk_symbol_file file; /**< its identity; first member, for comparison */
 	struct lookup *lookups;       /**< ascending by address, then exactness */
 	size_t lookup_count;
 	struct places places;
@@ -54,7 +54,7 @@ struct hawk_answers {
 	size_t string_capacity;
 };
 
-/** A record that is being read. Memory that runs out is `err`. */
+/** The state of reading a record; `err` is set if memory runs out. */
 struct reader {
 	struct hawk_symbols *symbols;
 	struct hawk_answers *answers;
@@ -85,7 +85,8 @@ static bool is_good(const struct reader *reader)
 	return !reader->err && !reader->cursor->failed;
 }
 
-/* `count` items of a kind that need a byte each at least; NULL = there are none, or no memory. */
+/* Allocates `count` items that take a byte each at least in the record; NULL = none, or out of
+ * memory. */
 static void *make_items(struct reader *reader, size_t count, size_t bytes)
 {
 	void *items = is_good(reader) && count ? calloc(count, bytes) : NULL;
@@ -95,7 +96,7 @@ static void *make_items(struct reader *reader, size_t count, size_t bytes)
 	return items;
 }
 
-/* The same, as long-lived as the symbols' strings. */
+/* As make_items(), but the items live as long as the symbols' strings. */
 static void *keep_items(struct reader *reader, size_t count, size_t bytes)
 {
 	void *items = is_good(reader) && count
@@ -119,7 +120,7 @@ static const char *read_text(struct reader *reader)
 	return text;
 }
 
-/* One that follows here, and may be meant by its number later. */
+/* Reads a string that follows here; later ones may refer to it by number. */
 static const char *read_new_string(struct reader *reader)
 {
 	struct hawk_answers *answers = reader->answers;
@@ -281,7 +282,7 @@ static void read_files(struct reader *reader)
 		read_places(reader, &file->places);
 		read_places(reader, &file->tls);
 	}
-	/* In paths that were cut to names the order may be another. */
+	/* Paths cut to names may sort differently. */
 	if (is_good(reader) && answers->file_count)
 		qsort(answers->files, answers->file_count, sizeof(*answers->files),
 		      hawk_symbols_compare_files);
@@ -433,7 +434,7 @@ void hawk_answers_tls_place(const struct hawk_answer_file *file, uint64_t addres
 	*ret = place_at(&file->tls, address);
 }
 
-/* Opens the files that unwinding would have, so that as much is said of them. */
+/* Opens the files that unwinding would have opened, so that their findings appear. */
 static struct hawk_error *touch_files(struct hawk_symbols *symbols,
 				      const struct hawk_thread_frames *frames)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Writes the answers of symbols to a snapshot: file by file all frames in the cache, with the other
- * names of their functions, and the places that were asked for; then the frames of all threads.
+ * Writes the answers of symbols to a snapshot: for each file all frames in the cache, the other
+ * names of their functions, and the places asked for; then the frames of all threads.
  */
 #include "answers.h"
 
@@ -16,7 +16,7 @@
 
 enum { ALIASES_MAX = 16, FIRST_SLOTS = 1024 };
 
-/** A place that was asked for. */
+/** A place asked for. */
 struct asked {
 	const struct hawk_symbol_file *file;
 	uint64_t start, end;
@@ -97,7 +97,7 @@ struct hawk_error *hawk_questions_add_tls(struct hawk_questions *questions,
 	return add(&questions->tls, file, address, place);
 }
 
-/** Strings that were written: by address, since equal ones are one. */
+/** Strings written so far, by address, since equal strings are shared. */
 struct written {
 	const char **slots;
 	uint32_t *numbers;
@@ -155,7 +155,7 @@ static bool grow(struct written *written)
 	return true;
 }
 
-/** 0 = NULL, 1 = a new string follows, more: that of two less. */
+/** Writes 0 for NULL, 1 before a new string, or a known string's number plus 2. */
 static void put_string(struct saver *saver, const char *string, bool is_path)
 {
 	struct written *written = &saver->written;
@@ -285,7 +285,7 @@ static int compare_asked(const void *left, const void *right)
 	return a->end < b->end ? -1 : a->end > b->end;
 }
 
-/* Makes the places of each file ascending and disjoint: what overlaps has the same names. */
+/* Makes the places of each file ascending and disjoint; overlapping places have the same names. */
 static void settle(struct asked_list *list)
 {
 	size_t kept = 0;
@@ -329,7 +329,7 @@ static void put_places(struct saver *saver, const struct asked_list *list,
 	}
 }
 
-/* twalk_r() hands no order over that matters here. */
+/* Notes each file once, in the order of the tree. */
 static void note_file(const void *node, VISIT visit, void *context)
 {
 	struct saver *saver = context;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Finding and parsing the entry (FDE) for an address, and its common part (CIE). The binary search
- * table of .eh_frame_hdr is used where there is one; other tables are indexed by one scan.
+ * Finds and parses the entry (FDE) for an address, and its common part (CIE). Uses the binary
+ * search table of .eh_frame_hdr if present; other tables are indexed by one scan.
  */
 #include "dwarf_cfi.h"
 
@@ -27,13 +27,13 @@ enum {
 	PE_INDIRECT = 0x80,
 	PE_TABLE = 0x3b, /**< 4 signed bytes, relative to the header: what every linker writes */
 	TABLE_ENTRY_BYTES = 8,
-	ENTRY_BYTES_MIN = 4, /**< its length */
+	ENTRY_BYTES_MIN = 4, /**< bytes of its length */
 	FDES_MAX = 16000000,
 };
 
-/** .eh_frame or .debug_frame, with what makes it fast to search. */
+/** .eh_frame or .debug_frame, with an index for fast search. */
 struct section {
-	const uint8_t *bytes; /**< NULL = there is none */
+	const uint8_t *bytes; /**< NULL = none */
 	size_t size;
 	uint64_t address;
 	bool eh;
@@ -51,7 +51,7 @@ struct hawk_cfi {
 	struct section debug_frame;
 };
 
-/** The CIE or FDE at `offset`; `*next` is the offset of the one behind it. */
+/** Reads the CIE or FDE at `offset`; `*next` is the offset of the next entry. */
 static bool read_entry(const struct section *section, uint64_t offset, Dwarf_CFI_Entry *ret,
 		       uint64_t *next)
 {
@@ -63,7 +63,7 @@ static bool read_entry(const struct section *section, uint64_t offset, Dwarf_CFI
 	       dwarf_next_cfi(ident, &data, section->eh, offset, next, ret) == 0;
 }
 
-/** [start, end) of the section, so that the cursor's position is an offset in it. */
+/** Returns a cursor over [start, end) of the section; its position is an offset in the section. */
 static struct hawk_cursor cursor_over(const struct section *section, const uint8_t *start,
 				      const uint8_t *end)
 {
@@ -72,7 +72,7 @@ static struct hawk_cursor cursor_over(const struct section *section, const uint8
 				    .size = (size_t)(end - section->bytes)};
 }
 
-/** A pointer in `encoding`; the cursor's position in the section is an address. */
+/** Reads a pointer in `encoding`; the cursor's position in the section is an address. */
 static uint64_t read_encoded(const struct section *section, struct hawk_cursor *cursor,
 			     uint8_t encoding)
 {
@@ -97,7 +97,7 @@ static uint64_t read_encoded(const struct section *section, struct hawk_cursor *
 	return 0;
 }
 
-/** The letters behind 'z'; false = one that is not known. */
+/** Reads the letters behind 'z'; returns false at an unknown one. */
 static bool read_augmentation(const struct section *section, struct hawk_cursor *cursor,
 			      const char *letters, struct hawk_cie *cie)
 {
@@ -150,7 +150,7 @@ static bool read_cie(const struct section *section, uint64_t offset, struct hawk
 	return read_augmentation(section, &data, cie->augmentation + 1, ret) && !data.failed;
 }
 
-/** The FDE at `offset` with its CIE; `*start`, `*end`: the code that it covers. */
+/** Reads the FDE at `offset` with its CIE; it covers code from `*start` to `*end`. */
 static bool read_fde(const struct section *section, uint64_t offset, struct hawk_cie *cie,
 		     struct hawk_cursor *program, uint64_t *start, uint64_t *end)
 {
@@ -173,7 +173,7 @@ static bool read_fde(const struct section *section, uint64_t offset, struct hawk
 	return true;
 }
 
-/** Offset of the FDE of the last table entry at or below `address`. */
+/** Finds the FDE's offset in the last table entry at or below `address`. */
 static bool search_table(const struct section *section, uint64_t address, uint64_t *offset)
 {
 	size_t low = 0;
@@ -255,7 +255,7 @@ static bool index_section(struct section *section)
 	return hawk_ranges_freeze(&section->index);
 }
 
-/** .eh_frame by its header in memory; true = found, with a table that can be searched. */
+/** Finds .eh_frame by its header in memory; returns true if it has a searchable table. */
 static bool use_header(struct section *section, const struct hawk_elf *elf)
 {
 	const struct hawk_elf_segment *segment = &elf->unwind_table;
@@ -288,7 +288,7 @@ static bool use_header(struct section *section, const struct hawk_elf *elf)
 	return section->table != NULL;
 }
 
-/** The section called `name`, decompressed; false = none. */
+/** Uses the section called `name`, decompressed; returns false if none. */
 static bool use_section(struct section *section, const struct hawk_elf *elf, const char *name)
 {
 	GElf_Shdr header;

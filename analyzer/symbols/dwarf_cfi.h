@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Call frame information of one file: where a function's caller keeps its registers, from
- * .eh_frame (found by PT_GNU_EH_FRAME) and .debug_frame.
+ * Call frame information of one file: the places of a caller's registers, from .eh_frame (found by
+ * PT_GNU_EH_FRAME) and .debug_frame.
  *
  * Own reader: it works on a file as well as on an image from memory, and every table, program and
  * expression in it is hostile, so each has a limit. All addresses are link-time addresses.
@@ -27,7 +27,7 @@ enum hawk_cfi_rule_kind {
 	HAWK_CFI_OFFSET,     /**< saved at CFA + offset */
 	HAWK_CFI_VAL_OFFSET, /**< is CFA + offset */
 	HAWK_CFI_REGISTER,   /**< is in register `offset` */
-	HAWK_CFI_EXPRESSION, /**< saved at the address that the expression yields */
+	HAWK_CFI_EXPRESSION, /**< saved at the expression's result, an address */
 	HAWK_CFI_VAL_EXPRESSION,
 };
 
@@ -38,7 +38,7 @@ struct hawk_cfi_rule {
 	size_t expression_bytes;
 };
 
-/** The rules at one address. */
+/** The unwinding rules at one address. */
 struct hawk_cfi_row {
 	bool cfa_is_expression;
 	uint32_t cfa_register;
@@ -53,14 +53,15 @@ struct hawk_cfi_row {
 struct hawk_cfi;
 
 /**
- * `debug` may be NULL. Both must outlive the result. Returns NULL without such tables or memory.
+ * Creates the information. `debug` may be NULL. Both files must outlive the result. Returns NULL
+ * without such tables, or if memory runs out.
  */
 struct hawk_cfi *hawk_cfi_create(const struct hawk_elf *binary, const struct hawk_elf *debug);
 
 /** Accepts NULL. */
 void hawk_cfi_destroy(struct hawk_cfi *cfi);
 
-/** The rules at `address`; false = no entry covers it, or the entry is damaged. */
+/** Finds the rules at `address`; returns false if no entry covers it, or the entry is damaged. */
 bool hawk_cfi_find(const struct hawk_cfi *cfi, uint64_t address, struct hawk_cfi_row *row);
 
 /*
@@ -83,14 +84,14 @@ struct hawk_cie {
 uint64_t hawk_cfi_uleb(struct hawk_cursor *cursor);
 int64_t hawk_cfi_sleb(struct hawk_cursor *cursor);
 
-/** A little-endian number of 1 to 8 bytes. */
+/** Reads a little-endian number of 1 to 8 bytes. */
 uint64_t hawk_cfi_fixed(struct hawk_cursor *cursor, unsigned bytes, bool is_signed);
 
-/** Runs both programs up to `address`; false = damaged, or an instruction that is not known. */
+/** Runs both programs up to `address`; returns false for damage or an unknown instruction. */
 bool hawk_cfi_run(const struct hawk_cie *cie, struct hawk_cursor program, uint64_t start,
 		  uint64_t address, struct hawk_cfi_row *row);
 
-/** Where an expression takes its values from. */
+/** The input of an expression. */
 struct hawk_expression_source {
 	const uint64_t *registers; /**< HAWK_CFI_REGISTERS values */
 	uint32_t known;            /**< bit per register that has a value */
@@ -99,7 +100,8 @@ struct hawk_expression_source {
 	void *context;
 };
 
-/** Evaluates [bytes, bytes + size) with `first` on the stack (if `push_first`); false = damaged. */
+/** Evaluates [bytes, bytes + size) with `first` on the stack (if `push_first`); returns false for
+ * damage. */
 bool hawk_expression_evaluate(const struct hawk_expression_source *source, const uint8_t *bytes,
 			      size_t size, bool push_first, uint64_t first, uint64_t *ret);
 

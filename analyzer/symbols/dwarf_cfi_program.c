@@ -29,7 +29,7 @@ struct machine {
 	size_t depth;
 };
 
-/** All bytes of a number, and the one that ends it; `*shift`: how many bits they had. */
+/** Reads a LEB128 number and its last byte; `*shift` is the number of its bits. */
 static uint64_t read_leb(struct hawk_cursor *cursor, unsigned *shift, uint8_t *last)
 {
 	uint64_t value = 0;
@@ -72,7 +72,7 @@ uint64_t hawk_cfi_fixed(struct hawk_cursor *cursor, unsigned bytes, bool is_sign
 	return is_signed ? (uint64_t)((int64_t)(value << unused) >> unused) : value;
 }
 
-/** A block of bytes behind its length; NULL (and failed) if it is not there. */
+/** Reads a block of bytes behind its length; NULL (and failed) if it is cut off. */
 static const uint8_t *read_block(struct hawk_cursor *cursor, size_t *size)
 {
 	*size = hawk_cfi_uleb(cursor);
@@ -119,7 +119,7 @@ static bool recall(struct machine *machine)
 	return true;
 }
 
-/** Rules for single registers; false = not one of them. */
+/** Runs an instruction for a single register; returns false for any other. */
 static bool run_register(struct machine *machine, struct hawk_cursor *cursor, uint8_t code)
 {
 	enum operand { NOTHING, NUMBER, FACTORED, FACTORED_SIGNED, FACTORED_NEGATIVE, BLOCK };
@@ -380,7 +380,7 @@ static bool run_stack(struct evaluation *evaluation, struct hawk_cursor *cursor,
 	}
 }
 
-/** `a` was pushed first. False = not a binary operator. */
+/** Applies a binary operator; `a` was pushed first. Returns false for other operators. */
 static bool combine(uint8_t code, uint64_t a, uint64_t b, uint64_t *ret)
 {
 	int64_t left = (int64_t)a;

@@ -4,8 +4,8 @@
  * One walk over the tree of a unit: every function and inlined call with code becomes a node, its
  * ranges are cut so that the innermost one wins.
  *
- * The walk visits each entry once: offsets must grow, so that a sibling reference that points back
- * ends it. Depth is bounded; what lies deeper is part of the function around it.
+ * The walk visits each entry once: offsets must grow, so a sibling reference that points back ends
+ * it. Depth is bounded; deeper entries are part of the enclosing function.
  */
 #include "dwarf_units.h"
 
@@ -19,7 +19,7 @@ enum {
 	DEPTH_MAX = 256,
 	NODES_MAX = 16000000,
 	RANGES_MAX = 32000000,
-	STEPS_PER_LOOK = 16, /* at memory */
+	STEPS_PER_LOOK = 16, /* steps between checks of memory */
 };
 
 struct walk {
@@ -28,7 +28,7 @@ struct walk {
 	size_t budget; /**< ranges that may still be added */
 	size_t depth;
 	size_t steps;
-	size_t reserved; /**< capacities of the unit's arrays when memory was looked at */
+	size_t reserved; /**< capacities of the unit's arrays at the last check of memory */
 	struct {
 		Dwarf_Die die;
 		uint32_t node;   /**< the node that children of `die` belong to */
@@ -69,7 +69,7 @@ static uint64_t unsigned_attribute(Dwarf_Die *die, unsigned name)
 	return value;
 }
 
-/** Makes a node of `die` if it has code; `*node` becomes what its children belong to. */
+/** Makes a node of `die` if it has code; `*node` becomes its children's node. */
 static struct hawk_error *add_node(struct walk *walk, Dwarf_Die *die, int tag, uint32_t *node)
 {
 	struct hawk_dwarf_unit *unit = walk->unit;
@@ -143,7 +143,8 @@ static struct hawk_error *open_scope(struct walk *walk)
 	return NULL;
 }
 
-/** The scopes from `depth` on end before the entry at `end`. False = out of memory. */
+/** Closes the scopes from `depth` on before the entry at `end`. Returns false if memory runs out.
+ */
 static bool close_scopes(struct walk *walk, size_t depth, size_t deepest, Dwarf_Off end)
 {
 	for (; depth <= deepest; depth++) {
@@ -158,7 +159,8 @@ static bool close_scopes(struct walk *walk, size_t depth, size_t deepest, Dwarf_
 	return true;
 }
 
-/** On to the next entry: into the top's children if `descend`, else beside it, else further out. */
+/** Advances to the next entry: the top's child if `descend`, else its sibling, else an outer one.
+ */
 static bool next(struct walk *walk, bool descend, uint32_t node)
 {
 	Dwarf_Off last = dwarf_dieoffset(&walk->stack[walk->depth].die);
@@ -181,7 +183,7 @@ static bool next(struct walk *walk, bool descend, uint32_t node)
 	return false;
 }
 
-/** Nodes and scopes of the entry on top of the stack; `*node` becomes its children's. */
+/** Makes nodes and scopes of the top entry; `*node` becomes its children's node. */
 static struct hawk_error *visit(struct walk *walk, uint32_t *node, bool *descend)
 {
 	Dwarf_Die *die = &walk->stack[walk->depth].die;
@@ -196,7 +198,7 @@ static struct hawk_error *visit(struct walk *walk, uint32_t *node, bool *descend
 	return err;
 }
 
-/* Looks now and then, and whenever an array has grown. */
+/* Checks memory now and then, and whenever an array has grown. */
 static bool has_room(struct walk *walk)
 {
 	const struct hawk_dwarf_unit *unit = walk->unit;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What a function is called: its linkage name demangled, else its name with the namespaces and
- * classes around it. Both are often not on the entry itself but on the one that it completes
- * (DW_AT_specification) or is a copy of (DW_AT_abstract_origin).
+ * Names functions: the linkage name demangled, else the name with enclosing namespaces and classes.
+ * Both are often not on the entry itself but on the one that it completes (DW_AT_specification) or
+ * copies (DW_AT_abstract_origin).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static const char *string_attribute(Dwarf_Die *die, unsigned name)
 	return dwarf_formstring(dwarf_attr(die, name, &memory));
 }
 
-/** The entry that `die` is a copy or a completion of. */
+/** Finds the entry that `die` copies or completes. */
 static bool origin_of(Dwarf_Die *die, Dwarf_Die *ret)
 {
 	Dwarf_Attribute memory;
@@ -85,7 +85,7 @@ static bool has_scopes(Dwarf_Die *die)
 	}
 }
 
-/** A function around a local class: its whole name, if there is a linkage name to tell it. */
+/** Appends a function around a local class: its whole name if it has a linkage name. */
 static void append_function(struct hawk_text *text, Dwarf_Die *scope)
 {
 	struct found found = find_names(scope);
@@ -130,7 +130,7 @@ static void append_scope(struct hawk_text *text, Dwarf_Die *scope, bool lambda)
 	hawk_text_puts(text, "::");
 }
 
-/** By the unit's index of scopes. */
+/** Appends scopes by the unit's index. */
 static void append_indexed(struct hawk_text *text, struct hawk_dwarf_unit *unit, Dwarf_Off offset,
 			   bool lambda)
 {
@@ -147,7 +147,8 @@ static void append_indexed(struct hawk_text *text, struct hawk_dwarf_unit *unit,
 		append_scope(text, &unit->scopes[chain[count]].die, lambda);
 }
 
-/** An entry of another unit: linear in that unit, so only so many times. */
+/** Appends scopes of an entry in another unit. The search is linear in that unit, so its number is
+ * limited. */
 static void append_searched(struct hawk_text *text, struct hawk_dwarf *dwarf, Dwarf_Die *die,
 			    bool lambda)
 {
@@ -164,7 +165,7 @@ static void append_searched(struct hawk_text *text, struct hawk_dwarf *dwarf, Dw
 	free(scopes);
 }
 
-/** "space::Class::name" */
+/** Returns "space::Class::name". */
 static const char *qualify(struct hawk_dwarf *dwarf, struct hawk_dwarf_unit *unit,
 			   struct found *found)
 {

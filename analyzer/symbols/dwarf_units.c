@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Opening DWARF and the index of its units. Debug files are foreign: counts are bounded, and an
- * attribute that libdw cannot read is taken as absent.
+ * Opens DWARF and indexes its units. Debug files are foreign: counts are bounded, and an attribute
+ * that libdw cannot read counts as absent.
  */
 #include "dwarf_units.h"
 
@@ -28,7 +28,7 @@ enum {
 
 bool hawk_dwarf_has_room(void)
 {
-	void *volatile room = malloc(ROOM_BYTES); /* volatile: or the compiler leaves it out */
+	void *volatile room = malloc(ROOM_BYTES); /* volatile keeps the compiler from removing it */
 
 	free(room);
 	return room;
@@ -76,7 +76,7 @@ bool hawk_dwarf_add_ranges(const struct hawk_dwarf *dwarf, Dwarf_Die *die, uint3
 		offset = dwarf_ranges(die, offset, &base, &start, &end);
 		if (offset <= 0)
 			break;
-		/* The linker leaves functions that it threw away at address 0, or near it. */
+		/* The linker puts discarded functions at address 0, or near it. */
 		if (start >= end || !hawk_elf_is_code(dwarf->layout, start))
 			continue;
 		if (start < *lowest)
@@ -87,7 +87,8 @@ bool hawk_dwarf_add_ranges(const struct hawk_dwarf *dwarf, Dwarf_Die *die, uint3
 	return true;
 }
 
-/** True if `path` is absent or a regular file: libdw would open anything, and hang on a FIFO. */
+/** Returns true if `path` is absent or a regular file: libdw would open anything, and hang on a
+ * FIFO. */
 static bool is_harmless(const char *path)
 {
 	struct stat status;
@@ -95,7 +96,7 @@ static bool is_harmless(const char *path)
 	return stat(path, &status) != 0 || S_ISREG(status.st_mode);
 }
 
-/** Says whether a split unit may be opened; a missing file is noted. */
+/** Returns true if a split unit may be opened; notes a missing file. */
 static bool split_file_ok(struct hawk_dwarf *dwarf, Dwarf_Die *skeleton)
 {
 	Dwarf_Attribute memory;
@@ -125,7 +126,7 @@ static bool split_file_ok(struct hawk_dwarf *dwarf, Dwarf_Die *skeleton)
 	return true;
 }
 
-/** Replaces `die` by the split unit's, if there is one. */
+/** Replaces `die` by the split unit's, if any. */
 static void follow_split(struct hawk_dwarf *dwarf, struct hawk_dwarf_unit *unit)
 {
 	Dwarf_Die split = {0};
@@ -173,7 +174,8 @@ struct hawk_error *hawk_dwarf_unit_at(struct hawk_dwarf *dwarf, uint64_t address
 	return NULL;
 }
 
-/** A unit without ranges of its own (some assemblers and linkers): those of its functions. */
+/** Adds the ranges of a unit's functions if it has none of its own (some assemblers and linkers).
+ */
 static bool add_function_ranges(struct hawk_dwarf *dwarf, Dwarf_Die *unit, uint32_t id,
 				size_t *budget)
 {
@@ -238,7 +240,7 @@ static struct hawk_error *index_units(struct hawk_dwarf *dwarf)
 	return hawk_ranges_freeze(&dwarf->ranges) ? NULL : &hawk_enomem;
 }
 
-/** Says so if the debug sections are compressed in a way that this libdw cannot read. */
+/** Reports debug sections compressed in a way that this libdw cannot read. */
 static void note_zstd(const struct hawk_elf *elf, struct hawk_findings *findings)
 {
 	Elf_Scn *section = NULL;
@@ -261,9 +263,8 @@ static void note_zstd(const struct hawk_elf *elf, struct hawk_findings *findings
 }
 
 /**
- * Finds and attaches the file of .gnu_debugaltlink; not left to libdw, which would open whatever
- * the path names and never look at the build-id. `*usable` becomes false if the DWARF cannot be
- * used.
+ * Finds and attaches the file of .gnu_debugaltlink. libdw would open any file at the path and
+ * ignore the build-id. `*usable` becomes false if the DWARF cannot be used.
  */
 static struct hawk_error *attach_shared(struct hawk_dwarf *dwarf, bool *usable)
 {
@@ -292,7 +293,7 @@ static struct hawk_error *attach_shared(struct hawk_dwarf *dwarf, bool *usable)
 		dwarf->search->findings, HAWK_FINDING_MISSING, false, "shared-debug-missing*",
 		"%s: the debug information that it shares with others (%s) was not found%s",
 		dwarf->elf->path, name, refused ? "; there is another file" : "");
-	/* libdw would look for itself, in the same places: nothing there does no harm. */
+	/* libdw would search the same places itself: harmless if nothing lies there. */
 	*usable = !refused && !dwarf->shared_elf;
 	return NULL;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * DWARF of one module: which unit covers an address, its line table, and the functions and inlined
- * calls at the address. A unit is read when the first address in it is asked for.
+ * DWARF of one module: finds the unit of an address, its line table, and the functions and inlined
+ * calls at the address. A unit is read on the first lookup in it.
  *
- * The index of units is our own, from their ranges: .debug_aranges is missing in what clang makes,
- * and libdw's search by address is linear. Nothing is fetched from the network, and a split unit
- * (.dwo) or a shared one (.gnu_debugaltlink) is opened only if it is a regular file.
+ * The index of units is our own, from their ranges: clang writes no .debug_aranges, and libdw's
+ * search by address is linear. Nothing is fetched from the network. A split unit (.dwo) or a shared
+ * one (.gnu_debugaltlink) is opened only if it is a regular file.
  */
 #ifndef HAWK_ANALYZER_SYMBOLS_DWARF_UNITS_H
 #define HAWK_ANALYZER_SYMBOLS_DWARF_UNITS_H
@@ -33,7 +33,7 @@ struct hawk_dwarf_node {
 	bool named;
 };
 
-/** A namespace, class or function that names are qualified with: where its subtree lies. */
+/** A namespace, class or function that qualifies names, with the range of its subtree. */
 struct hawk_dwarf_scope {
 	Dwarf_Die die;
 	uint32_t parent; /**< index of the scope around it, or HAWK_DWARF_NO_NODE */
@@ -61,7 +61,7 @@ struct hawk_dwarf {
 	Dwarf *shared;                 /**< of `shared_elf`; NULL = none */
 	struct hawk_elf *shared_elf;   /**< .gnu_debugaltlink */
 	const struct hawk_elf *elf;    /**< the file it came from; not owned */
-	const struct hawk_elf *layout; /**< whose segments tell what is code; not owned */
+	const struct hawk_elf *layout; /**< its segments show which addresses are code; not owned */
 	const struct hawk_symbols_search *search; /**< not owned */
 	struct hawk_strings *strings;
 	struct hawk_dwarf_unit *units;
@@ -82,7 +82,7 @@ struct hawk_error *hawk_dwarf_create(const struct hawk_elf *elf, const struct ha
 /** Accepts NULL. */
 void hawk_dwarf_destroy(struct hawk_dwarf *dwarf);
 
-/** The unit that covers `address`, prepared, or NULL in `*ret`. */
+/** Finds and prepares the unit that covers `address`; `*ret` is NULL if none. */
 struct hawk_error *hawk_dwarf_unit_at(struct hawk_dwarf *dwarf, uint64_t address,
 				      struct hawk_dwarf_unit **ret);
 
@@ -95,21 +95,21 @@ void hawk_dwarf_name(struct hawk_dwarf *dwarf, struct hawk_dwarf_unit *unit,
 		     struct hawk_dwarf_node *node);
 
 /**
- * Adds the code ranges of `die` to `ranges`; `*lowest` becomes the lowest start.
- * `budget` bounds all ranges of a unit together. False = out of memory.
+ * Adds the code ranges of `die` to `ranges`; `*lowest` becomes the lowest start. `budget` bounds
+ * all ranges of a unit together. Returns false if memory runs out.
  */
 bool hawk_dwarf_add_ranges(const struct hawk_dwarf *dwarf, Dwarf_Die *die, uint32_t rank,
 			   uint32_t id, struct hawk_ranges *ranges, uint64_t *lowest,
 			   size_t *budget);
 
 /**
- * Returns true if there is memory for what libdw allocates without looking: the hash tables of
- * abbreviations (lib/dynamicsizehash_concurrent.c up to elfutils 0.196 crashes or aborts). To be
- * asked before libdw reads entries that it may not have seen, and again after own allocations.
+ * Returns true if memory suffices for libdw's unchecked allocations: the hash tables of
+ * abbreviations (lib/dynamicsizehash_concurrent.c up to elfutils 0.196 crashes or aborts). Call
+ * before libdw reads entries that may be new to it, and again after own allocations.
  */
 bool hawk_dwarf_has_room(void);
 
-/** Interned copy of `string`; NULL for NULL or out of memory. */
+/** Returns an interned copy of `string`; NULL for NULL, or if memory runs out. */
 const char *hawk_dwarf_intern(struct hawk_dwarf *dwarf, const char *string);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Opening, checking and mapping. The file is mapped by us and given to libelf as memory, so that no
- * descriptor stays open: a process has more modules than RLIMIT_NOFILE often allows.
+ * Opens, checks and maps ELF files. libelf gets the file as memory, so that no descriptor stays
+ * open: a process often has more modules than RLIMIT_NOFILE allows.
  */
 #include "elf.h"
 
@@ -54,7 +54,7 @@ static const char *check_header(struct hawk_elf *elf)
 	return NULL;
 }
 
-/** `header` cut to what the file really holds. */
+/** Returns the segment of `header`, cut to the bytes that the file holds. */
 static struct hawk_elf_segment clamp_segment(const struct hawk_elf *elf, const GElf_Phdr *header)
 {
 	struct hawk_elf_segment segment = {.start = header->p_vaddr,
@@ -114,7 +114,7 @@ static void read_build_id(struct hawk_elf *elf)
 	elf->build_id_bytes = (uint32_t)size;
 }
 
-/** Takes `image`, mapped or from malloc. */
+/** Parses `image`, mapped or from malloc, and takes ownership. */
 static struct hawk_error *parse(const char *name, uint8_t *image, size_t bytes, bool mapped,
 				const char **why, struct hawk_elf **ret)
 {
@@ -150,8 +150,7 @@ static struct hawk_error *parse(const char *name, uint8_t *image, size_t bytes, 
 	return NULL;
 }
 
-/** Returns an error if this machine lacks descriptors or memory; else NULL: it is about the file.
- */
+/** Returns an error if this machine lacks descriptors or memory, NULL if the file is at fault. */
 static struct hawk_error *shortage(int errnum, const char *operation, const char *path)
 {
 	if (errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM)
@@ -164,7 +163,7 @@ struct hawk_error *hawk_elf_open(const char *path, const char **why, struct hawk
 	struct stat status;
 	void *image;
 
-	/* Opening a device can have effects (a tape rewinds), so the path is looked at before, too.
+	/* Opening a device can have effects (a tape rewinds), so check the path before opening too.
 	 */
 	*why = "is not a regular file";
 	if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))

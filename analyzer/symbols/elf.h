@@ -23,8 +23,8 @@
 /** A PT_LOAD or PT_GNU_EH_FRAME header, clamped to the file. */
 struct hawk_elf_segment {
 	uint64_t start, end;    /**< link-time addresses */
-	const uint8_t *bytes;   /**< of `start`; NULL if the file holds none */
-	uint64_t present_bytes; /**< that many from `start` on are in the file */
+	const uint8_t *bytes;   /**< contents from `start` on; NULL if the file holds none */
+	uint64_t present_bytes; /**< bytes from `start` on that the file holds */
 	bool executable;
 };
 
@@ -35,10 +35,10 @@ struct hawk_elf {
 	size_t image_bytes;
 	bool mapped; /**< `image` is mapped, else from malloc */
 	const struct hawk_arch *arch;
-	bool relocatable; /**< ET_REL: what dwz shares between programs is of this type */
+	bool relocatable; /**< ET_REL: the type of files that dwz shares between programs */
 	struct hawk_elf_segment *segments;
 	size_t segment_count;
-	struct hawk_elf_segment unwind_table; /**< PT_GNU_EH_FRAME; empty if there is none */
+	struct hawk_elf_segment unwind_table; /**< PT_GNU_EH_FRAME; empty if absent */
 	uint64_t tls_bytes;                   /**< PT_TLS; 0 = none */
 	uint64_t tls_alignment;
 	uint8_t build_id[HAWK_MODULE_BUILD_ID_MAX];
@@ -59,11 +59,10 @@ struct hawk_error *hawk_elf_from_image(const char *name, uint8_t *image, size_t 
 /** Accepts NULL. */
 void hawk_elf_close(struct hawk_elf *elf);
 
-/** Returns true if the file holds no code, but says where it would be: objcopy --only-keep-debug.
- */
+/** Returns true if the file has code segments without contents (objcopy --only-keep-debug). */
 bool hawk_elf_is_debug_only(const struct hawk_elf *elf);
 
-/** Bytes of the file that are loaded at `address`, and how many follow in the same segment. */
+/** Returns the file's bytes loaded at `address`, and the number available in the same segment. */
 const uint8_t *hawk_elf_bytes(const struct hawk_elf *elf, uint64_t address, uint64_t *available);
 
 /** Returns true if `address` is in an executable segment or the file has no segments. */

@@ -27,12 +27,12 @@ struct finder {
 	const struct hawk_symbols_search *search;
 	const struct hawk_symbol_module *module;
 	const char *mapped;
-	enum hawk_symbol_status status;     /**< the worst thing met so far */
-	char refused[PATH_MAX];             /**< the path that was there and could not be used */
-	char found[HAWK_BUILD_ID_TEXT_MAX]; /**< its build-id, if that was why */
+	enum hawk_symbol_status status;     /**< the worst result so far */
+	char refused[PATH_MAX];             /**< the path of an unusable file */
+	char found[HAWK_BUILD_ID_TEXT_MAX]; /**< its build-id, if that was the reason */
 	const char *why;                    /**< else the reason */
-	bool told;                          /**< that it was not used */
-	/* Found, and owned: */
+	bool told;                          /**< a finding reports that it was not used */
+	/* Files found; owned. */
 	struct hawk_elf *binary;
 	struct hawk_elf *debug;
 	struct hawk_elf *debug_only; /**< in the binary's place */
@@ -66,7 +66,7 @@ static bool has_id(const struct hawk_elf *elf, const uint8_t *id, size_t bytes)
 	return elf->build_id_bytes == bytes && memcmp(elf->build_id, id, bytes) == 0;
 }
 
-/** Only the first one is told, and only if no other file is found. */
+/** Remembers the first mismatch, which is reported only if no other file is found. */
 static void note_mismatch(struct finder *finder, const struct hawk_elf *elf)
 {
 	if (finder->status == HAWK_SYMBOL_MISMATCH)
@@ -76,7 +76,7 @@ static void note_mismatch(struct finder *finder, const struct hawk_elf *elf)
 	hawk_symbols_build_id_text(elf->build_id, elf->build_id_bytes, finder->found);
 }
 
-/** Opens `path` if it is the module's file; `*ret` stays as it is if not. */
+/** Opens `path` if it is the module's file; else leaves `*ret` unchanged. */
 static struct hawk_error *try_binary(struct finder *finder, const char *path, struct hawk_elf **ret)
 {
 	CLEANUP(elf) struct hawk_elf *elf = NULL;
@@ -107,7 +107,7 @@ static struct hawk_error *try_binary(struct finder *finder, const char *path, st
 	return NULL;
 }
 
-/** Says once which file was there and why it was not used. Returns false if there was none. */
+/** Reports the unusable file and the reason, once. Returns false if none was met. */
 static bool tell_refused(struct finder *finder)
 {
 	struct hawk_findings *findings = finder->search->findings;
@@ -151,11 +151,11 @@ static struct hawk_error *find_binary(struct finder *finder, struct hawk_elf **r
 		path = search->program;
 	if (module->main && search->executable)
 		err = try_binary(finder, search->executable, ret);
-	tell_refused(finder); /* whatever else is found: --exe was asked for */
+	tell_refused(finder); /* report it in any case: --exe was given */
 	if (!err && !*ret && finder->mapped)
 		err = try_binary(finder, finder->mapped, ret);
 	if (path[0] != '/')
-		return err; /* a relative path of another process means nothing here */
+		return err; /* another process's relative path is meaningless here */
 	if (!err && search->sysroot)
 		err = try_binary_below(finder, search->sysroot, path, ret);
 	if (!err && search->root)
@@ -176,8 +176,8 @@ static void note_debug_mismatch(struct hawk_findings *findings, const struct haw
 			  hawk_symbols_build_id_text(elf->build_id, elf->build_id_bytes, found));
 }
 
-/** Opens `path` if it has the build-id; `*refused` becomes true if something else is there, which
- * is said in `findings` (may be NULL). */
+/** Opens `path` if it has the build-id. Another file there sets `*refused` and is reported in
+ * `findings` (may be NULL). */
 static struct hawk_error *try_id(const char *path, const uint8_t *id, size_t bytes,
 				 struct hawk_findings *findings, bool *refused,
 				 struct hawk_elf **ret)
@@ -218,7 +218,7 @@ static struct hawk_error *find_in_directories(const struct hawk_symbols_search *
 {
 	struct hawk_findings *findings = search->findings;
 	char below[PATH_MAX];
-	bool refused = false; /* nobody asks */
+	bool refused = false; /* not used */
 	struct hawk_error *err =
 		find_by_id(search->debug_directory, id, bytes, suffix, findings, &refused, ret);
 
@@ -232,7 +232,7 @@ static struct hawk_error *find_in_directories(const struct hawk_symbols_search *
 	return err;
 }
 
-/** A file that .gnu_debuglink names: it must have the binary's build-id, or else the CRC. */
+/** Tries a file that .gnu_debuglink names: it must have the binary's build-id, or else the CRC. */
 static struct hawk_error *try_link(const struct hawk_elf *binary, const char *path, uint32_t crc,
 				   struct hawk_findings *findings, struct hawk_elf **ret)
 {
@@ -261,7 +261,8 @@ static struct hawk_error *try_link(const struct hawk_elf *binary, const char *pa
 	return NULL;
 }
 
-/** `location` is where the binary lies; its own path may lead through /proc. */
+/** Searches by .gnu_debuglink. `location` is the binary's real place; its own path may lead through
+ * /proc. */
 static struct hawk_error *find_by_link(const struct hawk_symbols_search *search,
 				       const struct hawk_elf *binary, const char *location,
 				       struct hawk_elf **ret)
@@ -299,9 +300,9 @@ static bool has_own_debug_info(const struct hawk_elf *elf)
 }
 
 /**
- * Symbols that a stripped program carries in itself, as Fedora ships them all: .gnu_debugdata
- * ("MiniDebugInfo"), an ELF file with a symbol table, compressed with xz. Its size is not known
- * beforehand, and bounded. A damaged one is ignored.
+ * Opens the symbols inside a stripped program, as in Fedora: .gnu_debugdata ("MiniDebugInfo"), an
+ * ELF file with a symbol table, compressed with xz. Its size is unknown beforehand, and bounded. A
+ * damaged one is ignored.
  */
 static struct hawk_error *open_embedded(const struct hawk_elf *binary, struct hawk_elf **ret)
 {
@@ -349,7 +350,7 @@ static const char *location_of(const struct finder *finder, const struct hawk_el
 	return module->main && program ? program : binary->path;
 }
 
-/** There is no binary, or none that may be used: says so, once for each module. */
+/** Reports a missing or unusable binary, once for each module. */
 static void note_absence(struct finder *finder)
 {
 	struct hawk_findings *findings = finder->search->findings;
@@ -376,7 +377,7 @@ static void note_unverified(const struct finder *finder, const struct hawk_elf *
 				  binary->path);
 }
 
-/** Takes a debug-only file that was found in the binary's place for the debug file. */
+/** Uses a debug-only file found in the binary's place as the debug file. */
 static void take_debug_only(struct finder *finder)
 {
 	if (!finder->debug_only || (finder->binary && has_own_debug_info(finder->binary)))

@@ -10,7 +10,7 @@
 #include "hawk/symbols/symbols.h"
 #include "elf.h"
 
-/** What the search depends on besides the module. Strings belong to the symbols object. */
+/** Settings of the search. Strings belong to the symbols object. */
 struct hawk_symbols_search {
 	const char *sysroot;
 	const char *debug_directory;
@@ -21,9 +21,10 @@ struct hawk_symbols_search {
 };
 
 struct hawk_symbols_files {
-	struct hawk_elf *binary;        /**< NULL = none that matches */
-	struct hawk_elf *debug;         /**< separate debug file; NULL = none (or none needed) */
-	enum hawk_symbol_status status; /**< HAWK_SYMBOL_UNUSED if a file was found, else why not */
+	struct hawk_elf *binary; /**< NULL = none that matches */
+	struct hawk_elf *debug;  /**< separate debug file; NULL = none (or none needed) */
+	enum hawk_symbol_status
+		status; /**< HAWK_SYMBOL_UNUSED if a file was found, else the reason */
 };
 
 /**
@@ -45,13 +46,13 @@ struct hawk_error *hawk_symbols_find_shared(const char *debug_directory, const c
 					    const char *name, const uint8_t *id, size_t bytes,
 					    bool *refused, struct hawk_elf **ret);
 
-/** Makes a finding of HAWK_ERROR_OS and sets `*told`; passes NULL and other errors on. */
+/** Turns HAWK_ERROR_OS into a finding and sets `*told`; passes NULL and other errors on. */
 struct hawk_error *hawk_symbols_tell_unread(const struct hawk_symbols_search *search,
 					    struct hawk_error *err, bool *told);
 
 enum { HAWK_BUILD_ID_TEXT_MAX = 2 * HAWK_MODULE_BUILD_ID_MAX + 1 };
 
-/** Lower-case hexadecimal digits; "none" for no bytes. Returns `text`. */
+/** Writes lower-case hexadecimal digits, or "none" for no bytes. Returns `text`. */
 const char *hawk_symbols_build_id_text(const uint8_t *id, size_t bytes,
 				       char text[HAWK_BUILD_ID_TEXT_MAX]);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * From an address to frames, through a cache: the traces of a heap ask for the same program
- * counters many times.
+ * Looks up frames by address, through a cache: a heap's traces repeat the same program counters
+ * many times.
  */
 #include "demangle.h"
 
@@ -25,7 +25,7 @@ struct lookup {
 	struct hawk_symbols *symbols;
 	struct hawk_symbol_file *file;
 	uint64_t address; /**< link-time pc */
-	uint64_t at;      /**< what is looked up: `address` or the byte before it */
+	uint64_t at;      /**< the address looked up: `address` or the byte before it */
 	struct hawk_frame frames[INLINED_MAX];
 	size_t count;
 };
@@ -43,7 +43,7 @@ const char *hawk_symbols_readable(struct hawk_symbols *symbols, const char *name
 				   symbols->scratch.size);
 }
 
-/** Frames of the functions around the address, names only; returns how many. */
+/** Adds frames of the functions around the address, names only; returns their number. */
 static size_t add_functions(struct lookup *lookup, struct hawk_dwarf_unit *unit, uint32_t node,
 			    struct hawk_dwarf_node **chain)
 {
@@ -65,7 +65,7 @@ static size_t add_functions(struct lookup *lookup, struct hawk_dwarf_unit *unit,
 	return count;
 }
 
-/** libdw calls the file that is none (index 0 of DWARF 4) "???". */
+/** Returns the file's name; libdw names the absent file (index 0 of DWARF 4) "???". */
 static const char *file_name(struct lookup *lookup, const char *name)
 {
 	return name && strcmp(name, "???") != 0 ? hawk_dwarf_intern(lookup->file->dwarf, name)
@@ -98,7 +98,7 @@ static void add_line(struct lookup *lookup, struct hawk_dwarf_unit *unit)
 		frame->line = (uint32_t)number;
 }
 
-/** The unit's directory, for relative files. */
+/** Adds the unit's directory, for relative files. */
 static void add_directory(struct lookup *lookup, struct hawk_dwarf_unit *unit)
 {
 	Dwarf_Attribute memory;
@@ -111,7 +111,8 @@ static void add_directory(struct lookup *lookup, struct hawk_dwarf_unit *unit)
 				hawk_dwarf_intern(lookup->file->dwarf, directory);
 }
 
-/** Innermost: file:line of the line table; further out: where the inner one was called. */
+/** Adds the frames from DWARF. The innermost has the line table's file:line, outer ones the place
+ * of the inner call. */
 static struct hawk_error *add_dwarf(struct lookup *lookup)
 {
 	struct hawk_dwarf_node *chain[INLINED_MAX];
@@ -142,7 +143,8 @@ static bool is_mangled(const char *name)
 	return name && name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
 }
 
-/** A mangled symbol tells scopes and parameters, which DWARF without linkage names does not. */
+/** Names a frame by its mangled symbol, which has scopes and parameters that DWARF without linkage
+ * names lacks. */
 static void name_by_symbol(struct lookup *lookup, struct hawk_frame *frame, const char *symbol)
 {
 	const char *suffix = frame->function ? strchr(symbol, '.') : NULL;
@@ -150,7 +152,7 @@ static void name_by_symbol(struct lookup *lookup, struct hawk_frame *frame, cons
 
 	if (frame->function && (is_mangled(frame->symbol) || !is_mangled(symbol)))
 		return;
-	if (suffix) /* ".constprop.0", ".cold": DWARF does not have them either */
+	if (suffix) /* ".constprop.0", ".cold": DWARF omits them too */
 		name = hawk_strings_intern(&lookup->symbols->strings, symbol,
 					   (size_t)(suffix - symbol));
 	name = name ? hawk_symbols_readable(lookup->symbols, name) : NULL;
@@ -158,7 +160,7 @@ static void name_by_symbol(struct lookup *lookup, struct hawk_frame *frame, cons
 		frame->function = name;
 }
 
-/** The outermost frame is a function of the symbol table, if that knows one. */
+/** Names the outermost frame by the symbol table, if that has the function. */
 static void add_symbol(struct lookup *lookup)
 {
 	const struct hawk_symbol *symbol =
@@ -177,7 +179,7 @@ static void add_symbol(struct lookup *lookup)
 					    hawk_symbol_name_length(symbol->name));
 }
 
-/** A stripped file that could not name a function. */
+/** Returns true for a stripped file that could not name the function. */
 static bool is_nameless(const struct hawk_symbol_file *file, uint64_t address,
 			const struct hawk_frame *frame)
 {
@@ -185,7 +187,7 @@ static bool is_nameless(const struct hawk_symbol_file *file, uint64_t address,
 	       !file->table.complete && hawk_elf_is_code(file->binary, address);
 }
 
-/** Says once what would help. */
+/** Reports the remedy once. */
 static void say_nameless(struct hawk_symbols *symbols, struct hawk_symbol_file *file)
 {
 	const char *slash = strrchr(file->path, '/');
@@ -339,8 +341,7 @@ size_t hawk_symbols_file_aliases(const struct hawk_symbol_file *file, uint64_t a
 	return count;
 }
 
-/* The name of the section of `elf` that covers `address`, and where it lies; NULL = none says so.
- */
+/* Returns the name of the section of `elf` that covers `address`, and its header; NULL = none. */
 static const char *section_at(const struct hawk_elf *elf, uint64_t address, GElf_Shdr *ret)
 {
 	size_t names;
@@ -362,7 +363,7 @@ static const char *section_at(const struct hawk_elf *elf, uint64_t address, GElf
 	return NULL;
 }
 
-/* Leaves of the place's addresses those from `start` to before `end`. */
+/* Narrows the place's addresses to [start, end). */
 static void narrow(struct hawk_symbol_place *place, uint64_t start, uint64_t end)
 {
 	if (place->start < start)
@@ -371,7 +372,7 @@ static void narrow(struct hawk_symbol_place *place, uint64_t start, uint64_t end
 		place->end = end;
 }
 
-/* All addresses as in the file. */
+/* Finds the section; all addresses are link-time. */
 static void find_section(const struct hawk_symbol_file *file, uint64_t address,
 			 struct hawk_symbol_place *place)
 {
@@ -404,7 +405,7 @@ static const struct hawk_symbol *find_symbol(const struct hawk_symbol_table *tab
 	return NULL;
 }
 
-/* As in the file, too. */
+/* Names a place; addresses are link-time. */
 static struct hawk_error *name_place(struct hawk_symbols *symbols,
 				     const struct hawk_symbol_file *file, uint64_t address,
 				     struct hawk_symbol_place *place)
@@ -418,7 +419,7 @@ static struct hawk_error *name_place(struct hawk_symbols *symbols,
 	return place->name ? NULL : &hawk_enomem;
 }
 
-/* The same with the section, and kept for a snapshot. */
+/* Names a place with its section, and keeps it for a snapshot. */
 static struct hawk_error *find_place(struct hawk_symbols *symbols,
 				     const struct hawk_symbol_file *file, uint64_t address,
 				     struct hawk_symbol_place *ret)
@@ -484,8 +485,9 @@ struct hawk_error *hawk_symbols_place(struct hawk_symbols *symbols,
 	return NULL;
 }
 
-/* The name of the first thread-local symbol of one file that covers `offset` in the segment. The
- * place's addresses (here offsets) are narrowed to those that it, or none, covers, too. */
+/* Returns the name of the first thread-local symbol of one file that covers `offset` in the
+ * segment. Narrows the place's addresses (here offsets) to the range that it, or no symbol, covers.
+ */
 static const char *find_tls_symbol(const struct hawk_elf *elf, uint64_t offset,
 				   struct hawk_symbol_place *place)
 {
@@ -523,7 +525,7 @@ static const char *find_tls_symbol(const struct hawk_elf *elf, uint64_t offset,
 	return NULL;
 }
 
-/* Of `file`, which is there. */
+/* Finds the thread-local place in `file`, which must be present. */
 static struct hawk_error *find_tls_place(struct hawk_symbols *symbols,
 					 const struct hawk_symbol_file *file, uint64_t address,
 					 uint64_t thread_pointer, struct hawk_symbol_place *ret)
@@ -537,7 +539,7 @@ static struct hawk_error *find_tls_place(struct hawk_symbols *symbols,
 	    elf->tls_alignment > INT32_MAX)
 		return NULL;
 	place.end = (elf->tls_bytes + elf->tls_alignment - 1) & -elf->tls_alignment;
-	thread_pointer -= place.end; /* where it begins */
+	thread_pointer -= place.end; /* start of the block */
 	if (address - thread_pointer >= place.end)
 		return NULL;
 	address -= thread_pointer;

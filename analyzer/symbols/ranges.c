@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A sweep over the sorted ranges with a stack of those that are open. The top of the stack is the
- * range that started last; one that has ended is dropped when it comes to the top.
+ * A sweep over the sorted ranges with a stack of open ones. The range that started last is on top;
+ * an ended range is dropped when it reaches the top.
  */
 #include "ranges.h"
 
@@ -16,7 +16,7 @@ struct sweep {
 	size_t depth;
 	struct hawk_range *segments;
 	size_t count;
-	uint64_t position; /**< everything below has its segment */
+	uint64_t position; /**< addresses below have their segment */
 };
 
 void hawk_ranges_deinit(struct hawk_ranges *ranges)
@@ -46,7 +46,7 @@ static int compare_starts(const void *left, const void *right)
 		return a->start < b->start ? -1 : 1;
 	if (a->rank != b->rank)
 		return a->rank < b->rank ? -1 : 1;
-	if (a->end != b->end) /* the longer one outside */
+	if (a->end != b->end) /* the longer one is outside */
 		return a->end > b->end ? -1 : 1;
 	return a->id < b->id ? -1 : a->id > b->id;
 }
@@ -69,7 +69,7 @@ static void emit(struct sweep *sweep, const struct hawk_range *range, uint64_t e
 	sweep->position = end;
 }
 
-/** Segments for everything that is open, up to `limit`. */
+/** Adds segments for the open ranges, up to `limit`. */
 static void advance(struct sweep *sweep, uint64_t limit)
 {
 	while (sweep->depth && sweep->position < limit) {
@@ -112,7 +112,7 @@ bool hawk_ranges_freeze(struct hawk_ranges *ranges)
 	return true;
 }
 
-/** The first segment that ends above `address`; the number of segments if none does. */
+/** Returns the first segment that ends above `address`, or the number of segments. */
 static size_t first_above(const struct hawk_ranges *ranges, uint64_t address)
 {
 	return hawk_array_first_above(ranges->items, ranges->count, sizeof(*ranges->items),

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * "Which function, unit or inlined call covers this address": ranges that nest or overlap, cut
- * into disjoint segments once, so that a lookup is one binary search whatever the file looks like.
+ * Finds the function, unit or inlined call that covers an address. Ranges that nest or overlap are
+ * cut into disjoint segments once, so that a lookup is one binary search for any file.
  *
- * Where ranges overlap, the one that starts last wins (the innermost, when they nest); of those
- * with the same start, the one of the highest rank.
+ * Among overlapping ranges the one that starts last wins (the innermost if nested); at the same
+ * start, the one of the highest rank.
  */
 #ifndef HAWK_ANALYZER_SYMBOLS_RANGES_H
 #define HAWK_ANALYZER_SYMBOLS_RANGES_H
@@ -17,7 +17,7 @@
 struct hawk_range {
 	uint64_t start, end; /**< end exclusive; empty ranges are ignored */
 	uint32_t rank;
-	uint32_t id; /**< the caller's */
+	uint32_t id; /**< for the caller */
 };
 
 /** Collects ranges, then is frozen into segments. All zeros = empty. */
@@ -29,14 +29,15 @@ struct hawk_ranges {
 
 void hawk_ranges_deinit(struct hawk_ranges *ranges);
 
-/** False = out of memory. */
+/** Adds a range; returns false if memory runs out. */
 bool hawk_ranges_add(struct hawk_ranges *ranges, uint64_t start, uint64_t end, uint32_t rank,
 		     uint32_t id);
 
-/** Cuts the ranges into segments: at most twice as many, in O(n log n). False = out of memory. */
+/** Cuts the ranges into segments: at most twice as many, in O(n log n). Returns false if memory
+ * runs out. */
 bool hawk_ranges_freeze(struct hawk_ranges *ranges);
 
-/** The segment that contains `address`, or NULL; only after the freeze. */
+/** Returns the segment that contains `address`, or NULL. Call after the freeze. */
 const struct hawk_range *hawk_ranges_find(const struct hawk_ranges *ranges, uint64_t address);
 
 /** Sets `*ret` to that segment, or returns false and sets it to the gap around `address`. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Finding and reading source files. `.` and `..` are resolved by their names before a path is put
- * below a folder, so that it does not lead out of it.
+ * Finds and reads source files. `.` and `..` are resolved textually before a path is put below a
+ * folder, so that it cannot leave the folder.
  */
 #include "hawk/symbols/source_file.h"
 
@@ -52,14 +52,15 @@ static struct hawk_error *read_text(int fd, size_t size, struct hawk_source_file
 	return NULL;
 }
 
-/** Reads `path` into `*file`, which is empty; `*why` it cannot be used, NULL if it is missing. */
+/** Reads `path` into `*file`, which is empty. `*why` is the reason why it is unusable, NULL if it
+ * is missing. */
 static struct hawk_error *read_path(const char *path, const char **why,
 				    struct hawk_source_file *file)
 {
 	struct hawk_error *err;
 	struct stat status;
 
-	/* As for ELF files: opening a device can have effects, and a FIFO must not hang. */
+	/* Opening a device can have effects, and a FIFO must not hang (as for ELF files). */
 	*why = "is not a regular file";
 	if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
 		return NULL;
@@ -85,7 +86,7 @@ static struct hawk_error *read_path(const char *path, const char **why,
 	return file->path ? NULL : &hawk_enomem;
 }
 
-/** Tries ROOT/PATH unless a file was found. The first file that is refused is remembered. */
+/** Tries ROOT/PATH unless a file was found. Remembers the first refused file. */
 static struct hawk_error *try_below(const char *root, const char *path,
 				    struct hawk_source_file *ret)
 {
@@ -112,7 +113,7 @@ static struct hawk_error *try_below(const char *root, const char *path,
 	return NULL;
 }
 
-/** `path` without empty parts, "." and "..", with a '/' before each part that is left. */
+/** Returns `path` without empty parts, "." and "..", with a '/' before each remaining part. */
 static void resolve(const char *path, char ret[PATH_MAX])
 {
 	size_t used = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The inside of struct hawk_symbols, shared by lookup, naming and unwinding. Nothing outside this
+ * The members of struct hawk_symbols, shared by lookup, naming and unwinding. Nothing outside this
  * folder includes it.
  *
- * A file is known by path and build-id, not by where it is loaded: two processes, or a core and the
- * module log of its trace table, share it. Inside a file all addresses are link-time addresses.
+ * A file is identified by path and build-id, not by its load address: two processes, or a core and
+ * the module log of its trace table, share it. Addresses within a file are link-time addresses.
  */
 #ifndef HAWK_ANALYZER_SYMBOLS_STATE_H
 #define HAWK_ANALYZER_SYMBOLS_STATE_H
@@ -22,7 +22,7 @@ struct hawk_questions;
 
 struct hawk_symbol_file {
 	const char *path;
-	uint64_t vdso_start; /**< address of the vdso that this is, 0 = a file */
+	uint64_t vdso_start; /**< address if this is the vdso, 0 = a file */
 	uint8_t build_id[HAWK_MODULE_BUILD_ID_MAX];
 	uint32_t build_id_bytes;
 	bool main;
@@ -33,12 +33,12 @@ struct hawk_symbol_file {
 	struct hawk_dwarf *dwarf; /**< NULL = none */
 	struct hawk_cfi *cfi;     /**< unwind tables of `binary`; NULL = not asked for, or none */
 	bool cfi_tried;
-	bool names_missing;        /**< said so */
-	const char *nameless;      /**< what it says then; NULL = not made yet */
-	uint64_t first_page;       /**< of what the file's addresses begin with, if `has_layout` */
-	bool has_layout;           /**< a file is there */
-	bool for_graph;            /**< it was open before questions were kept */
-	struct hawk_findings said; /**< what was found when it was opened and read */
+	bool names_missing;        /**< reported already */
+	const char *nameless;      /**< text of that finding; NULL = not made yet */
+	uint64_t first_page;       /**< lowest page of the file's addresses, if `has_layout` */
+	bool has_layout;           /**< a file was found */
+	bool for_graph;            /**< was open before questions were kept */
+	struct hawk_findings said; /**< findings of opening and reading it */
 	const struct hawk_answer_file *answers; /**< of a snapshot; NULL = none */
 };
 
@@ -49,7 +49,7 @@ struct hawk_symbols_cached {
 	const struct hawk_frame *frames;
 	uint32_t count;
 	bool exact;
-	bool nameless; /**< a name of the function is missing, and a debug file would have it */
+	bool nameless; /**< the function has no name, and a debug file would have it */
 };
 
 struct hawk_symbols {
@@ -60,26 +60,27 @@ struct hawk_symbols {
 	void *files;              /**< struct hawk_symbol_file, a tree of tsearch() */
 	struct hawk_symbols_cached *cache;
 	size_t frames_unwound; /**< of all threads so far */
-	bool *noted_threads;   /**< by number: is "stack-incomplete" said of it? NULL = of none */
+	bool *noted_threads;   /**< by number: "stack-incomplete" was reported; NULL = for none */
 	size_t cache_slots;    /**< a power of two, or 0 */
 	size_t cache_count;
 	struct hawk_answers *answers;     /**< in place of files: a snapshot's; NULL = none */
-	struct hawk_questions *questions; /**< that were asked, for a snapshot; NULL = not kept */
+	struct hawk_questions *questions; /**< asked so far, for a snapshot; NULL = not kept */
 };
 
-/** The module's file, opened; never NULL on success (see its status). */
+/** Returns the module's file, opened; never NULL on success (see its status). */
 struct hawk_error *hawk_symbols_file(struct hawk_symbols *symbols,
 				     const struct hawk_symbol_module *module,
 				     struct hawk_symbol_file **ret);
 
-/** What to subtract from addresses in `module` to get the file's. */
+/** Returns the difference between addresses in `module` and the file's. */
 uint64_t hawk_symbols_bias(const struct hawk_symbol_file *file,
 			   const struct hawk_symbol_module *module);
 
-/** Order of files by what they are. */
+/** Compares files by identity. */
 int hawk_symbols_compare_files(const void *left, const void *right);
 
-/** Readable form of an ELF symbol's name, version cut off; interned; NULL = out of memory. */
+/** Returns the readable form of an ELF symbol's name, without version; interned; NULL = out of
+ * memory. */
 const char *hawk_symbols_readable(struct hawk_symbols *symbols, const char *name);
 
 #endif

@@ -2,7 +2,7 @@
 /**
  * @file
  * A bump allocator with a hash set of the strings in it. Symbolizing a large heap asks for some
- * hundred thousand strings, most of them equal: one probe each, no malloc for those that are known.
+ * hundred thousand strings, most of them equal: one probe each, no malloc for known ones.
  */
 #include "strings.h"
 

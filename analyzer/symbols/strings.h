@@ -24,10 +24,10 @@ struct hawk_strings {
 void hawk_strings_init(struct hawk_strings *strings);
 void hawk_strings_deinit(struct hawk_strings *strings);
 
-/** `bytes` zeroed bytes, aligned to 8; NULL = out of memory. */
+/** Returns `bytes` zeroed bytes, aligned to 8; NULL = out of memory. */
 void *hawk_strings_alloc(struct hawk_strings *strings, size_t bytes);
 
-/** The one copy of [bytes, bytes + size), NUL-terminated; NULL = out of memory. */
+/** Returns the only copy of [bytes, bytes + size), NUL-terminated; NULL = out of memory. */
 const char *hawk_strings_intern(struct hawk_strings *strings, const char *bytes, size_t size);
 
 #endif

@@ -71,7 +71,7 @@ struct hawk_symbol_module hawk_symbol_module_of(const struct hawk_module *module
 	};
 }
 
-/** One that is not `copy`. */
+/** Returns a module with this path other than `copy`. */
 static const struct hawk_module *module_with_path(const struct hawk_target *target,
 						  const char *path, const struct hawk_module *copy)
 {
@@ -84,7 +84,7 @@ static const struct hawk_module *module_with_path(const struct hawk_target *targ
 	return NULL;
 }
 
-/** Where the module itself has the byte of its file at `offset`, as code; 0 = nowhere. */
+/** Returns the address at which the module has the file's byte at `offset` as code, 0 = none. */
 static uint64_t own_address(const struct hawk_target *target, const struct hawk_module *module,
 			    uint64_t offset)
 {
@@ -114,7 +114,7 @@ bool hawk_symbols_copy_at(const struct hawk_symbols *symbols, uint64_t address,
 
 	if (!mapping || !mapping->path || !mapping->path[0] || mapping->flags & HAWK_MAPPING_WRITE)
 		return false;
-	/* Without the loader's list a copy may pass for a module of its own. */
+	/* Without the loader's list a copy may look like a module of its own. */
 	module = module_with_path(target, mapping->path, hawk_target_module_at(target, address));
 	if (!module || !module->has_bias)
 		return false;
@@ -140,7 +140,7 @@ bool hawk_symbols_module_at(const struct hawk_symbols *symbols, uint64_t address
 	return true;
 }
 
-/** Start of the vdso that `module` is, else 0. */
+/** Returns the start of `module` if it is the vdso, else 0. */
 static uint64_t vdso_start(const struct hawk_symbols *symbols,
 			   const struct hawk_symbol_module *module)
 {
@@ -151,8 +151,8 @@ static uint64_t vdso_start(const struct hawk_symbols *symbols,
 }
 
 /**
- * The trace table calls a library what the loader called it (/lib/...), the core what it really is
- * (/usr/lib/...): the same build-id at the same place is one file, to be opened and told of once.
+ * Gives a library one name. The trace table has the loader's path (/lib/...), the core the real one
+ * (/usr/lib/...). The same build-id at the same place is one file, to be opened and reported once.
  */
 static struct hawk_symbol_module one_name(const struct hawk_symbols *symbols,
 					  const struct hawk_symbol_module *module)
@@ -229,7 +229,8 @@ static struct hawk_error *open_vdso(struct hawk_symbols *symbols,
 	return hawk_elf_from_image("[vdso]", image, (size_t)bytes, &why, &file->binary);
 }
 
-/** A live process still has the files that it uses, also those deleted or replaced since. */
+/** Returns a path to a live process's mapped file, which works even if the file was deleted or
+ * replaced. */
 static const char *mapped_path(const struct hawk_symbols *symbols,
 			       const struct hawk_symbol_module *module, char path[MAPPED_PATH_MAX])
 {
@@ -293,7 +294,7 @@ static struct hawk_error *load(struct hawk_symbols *symbols,
 	return err;
 }
 
-/** The same, and notes what a snapshot is to say of the file. */
+/** Loads a file, and keeps its findings for a snapshot. */
 static struct hawk_error *load_and_note(struct hawk_symbols *symbols,
 					const struct hawk_symbol_module *module,
 					struct hawk_symbol_file *file)
@@ -313,7 +314,7 @@ static struct hawk_error *load_and_note(struct hawk_symbols *symbols,
 	return err;
 }
 
-/** `named`: NULL = from answers, else what to open. */
+/** Opens a file. `named` is the module to open; NULL = from answers. */
 static struct hawk_error *open_file(struct hawk_symbols *symbols,
 				    const struct hawk_symbol_module *named,
 				    const struct hawk_symbol_file *key,
@@ -383,7 +384,7 @@ enum hawk_symbol_status hawk_symbols_status(const struct hawk_symbols *symbols,
 	return file ? file->status : HAWK_SYMBOL_UNUSED;
 }
 
-/** Interned copy; NULL stays NULL. False = out of memory. */
+/** Makes an interned copy; NULL stays NULL. Returns false if memory runs out. */
 static bool copy_string(struct hawk_symbols *symbols, const char *from, const char **to)
 {
 	*to = from && from[0] ? hawk_strings_intern(&symbols->strings, from, strlen(from)) : NULL;
@@ -397,7 +398,7 @@ static bool copy_options(struct hawk_symbols *symbols, const struct hawk_symbols
 	       copy_string(symbols, options->executable, &symbols->search.executable);
 }
 
-/** What the target tells about files; a live one's vdso is read now, before it may run on. */
+/** Takes file data from the target. Reads a live process's vdso now, before it may run on. */
 static struct hawk_error *use_target(struct hawk_symbols *symbols)
 {
 	const struct hawk_process *process = hawk_target_process(symbols->target);

@@ -26,7 +26,7 @@ enum {
 
 struct source {
 	struct hawk_symbol_table *table;
-	const struct hawk_elf *layout; /**< whose segments tell code from data */
+	const struct hawk_elf *layout; /**< its segments distinguish code from data */
 	Elf *elf;
 	size_t names; /**< section index of the strings */
 };
@@ -67,7 +67,7 @@ static uint32_t score_of(const GElf_Sym *symbol, const char *name)
 	return score | (SCORE_UNDERSCORES_MAX - underscores);
 }
 
-/** True if the symbol names code (`*function`) or data that has an address of its own. */
+/** Returns true if the symbol names code (`*function`) or data with an address of its own. */
 static bool is_wanted(const struct source *source, const GElf_Sym *symbol, bool *function)
 {
 	if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS || !symbol->st_name)
@@ -154,7 +154,8 @@ static bool add_file(struct hawk_symbol_table *table, const struct hawk_elf *elf
 	return true;
 }
 
-/** By kind, address, then the best first; a total order, so that equal files give equal names. */
+/** Compares by kind, address, then the best first. The order is total, so that equal files give
+ * equal names. */
 static int compare_symbols(const void *left, const void *right)
 {
 	const struct hawk_symbol *a = left;
@@ -174,7 +175,7 @@ static int compare_symbols(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-/* Most symbols are in both tables of a file. */
+/* Keeps another name of a function. Most symbols are in both tables of a file. */
 static void keep_alias(struct hawk_symbol_table *table, const struct hawk_symbol *best,
 		       const struct hawk_symbol *symbol)
 {
@@ -228,7 +229,7 @@ static bool add_sized(struct hawk_symbol_table *table)
 	return hawk_ranges_freeze(&table->functions) && hawk_ranges_freeze(&table->objects);
 }
 
-/** Functions without a size, where no function with a size is. */
+/** Adds functions without a size where no sized function lies. */
 static bool add_unsized(struct hawk_symbol_table *table)
 {
 	struct hawk_ranges all = {0};

@@ -14,10 +14,10 @@
 
 struct hawk_symbol {
 	uint64_t address; /**< link-time */
-	uint64_t size;    /**< 0 = not said */
-	uint64_t limit;   /**< end of its section: one without a size ends here at the latest */
+	uint64_t size;    /**< 0 = unknown */
+	uint64_t limit;   /**< end of its section, the limit of a symbol without a size */
 	const char *name; /**< as in the file; may end in "@VERSION" */
-	uint32_t score;   /**< of symbols with the same address the highest one is kept */
+	uint32_t score;   /**< the highest one at an address is kept */
 	bool function;
 };
 
@@ -35,7 +35,7 @@ struct hawk_symbol_table {
 	size_t alias_count;
 	struct hawk_ranges functions;
 	struct hawk_ranges objects;
-	bool complete; /**< there is a .symtab: local functions have names, too */
+	bool complete; /**< has a .symtab: local functions have names too */
 };
 
 /** Fills an all-zero table from .symtab and .dynsym of both files (either may be NULL). */
@@ -44,14 +44,15 @@ struct hawk_error *hawk_symbol_table_build(struct hawk_symbol_table *table,
 					   const struct hawk_elf *debug);
 void hawk_symbol_table_deinit(struct hawk_symbol_table *table);
 
-/** The function that covers `address`; NULL = none. */
+/** Returns the function that covers `address`; NULL = none. */
 const struct hawk_symbol *hawk_symbol_table_function(const struct hawk_symbol_table *table,
 						     uint64_t address);
 
-/** The first of the other names of functions that start at `address`; those follow it. */
+/** Returns the index of the first other name of functions that start at `address`; further ones
+ * follow. */
 size_t hawk_symbol_table_aliases(const struct hawk_symbol_table *table, uint64_t address);
 
-/** Length of `name` without its version ("memcpy@@GLIBC_2.14"). */
+/** Returns the length of `name` without its version ("memcpy@@GLIBC_2.14"). */
 size_t hawk_symbol_name_length(const char *name);
 
 #endif

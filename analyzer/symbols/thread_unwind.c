@@ -18,7 +18,7 @@
 
 enum {
 	SIGNALS_MAX = 32,                   /**< nested handlers on one stack */
-	FRAME_BYTES_MAX = 64 * 1024 * 1024, /**< of one frame found by frame pointer */
+	FRAME_BYTES_MAX = 64 * 1024 * 1024, /**< upper limit on a frame found by frame pointer */
 	CONTEXT_WORDS_MAX = 128,
 };
 
@@ -31,16 +31,15 @@ struct state {
 
 enum result {
 	CALLER = 0, /**< the state is the caller's now */
-	OUTERMOST,  /**< there is no caller */
-	LOST,       /**< there is one, but it cannot be found */
+	OUTERMOST,  /**< no caller exists */
+	LOST,       /**< a caller exists but cannot be found */
 	NO_MEMORY,
 };
 
 enum way {
 	BY_RULE = 0,
-	BY_SIGNAL, /**< from the frame that the kernel built to call a handler */
-	/** Nothing is known of the function that was left. If it does not keep the frame pointer,
-	 * frames are missing. */
+	BY_SIGNAL, /**< by the frame that the kernel built to call a handler */
+	/** The callee is unknown. Frames are missing if it does not keep the frame pointer. */
 	BY_FRAME_POINTER,
 };
 
@@ -54,12 +53,12 @@ static bool read_word(const struct hawk_symbols *symbols, uint64_t address, uint
 	return hawk_target_read_some(symbols->target, address, ret, sizeof(*ret)) == sizeof(*ret);
 }
 
-/** True if `address` lies in a module or in memory that may be executed. */
+/** Returns true if `address` lies in a module or in executable memory. */
 static bool is_code(const struct hawk_symbols *symbols, uint64_t address)
 {
 	const struct hawk_mapping *mapping = hawk_target_mapping_at(symbols->target, address);
 
-	/* gcore leaves out what it does not dump, such as program text: no rights are known then.
+	/* gcore omits memory that it does not dump, such as program text: its rights are unknown.
 	 */
 	if (!mapping)
 		return hawk_target_module_at(symbols->target, address) != NULL;
@@ -73,7 +72,7 @@ static bool read_memory(void *context, uint64_t address, void *to, size_t bytes)
 	return hawk_target_read_some(symbols->target, address, to, bytes) == bytes;
 }
 
-/** The frame's address (CFA) by the rule of `row`; false = not known. */
+/** Finds the frame's address (CFA) by the rule of `row`; returns false if unknown. */
 static bool find_cfa(const struct hawk_expression_source *callee, const struct hawk_cfi_row *row,
 		     uint64_t *ret)
 {
@@ -86,7 +85,7 @@ static bool find_cfa(const struct hawk_expression_source *callee, const struct h
 	return true;
 }
 
-/** The caller's value of register `number`; false = not known. */
+/** Finds the caller's value of register `number`; returns false if unknown. */
 static bool apply_rule(const struct hawk_expression_source *callee, const struct hawk_cfi_row *row,
 		       uint64_t cfa, uint32_t number, uint64_t *ret)
 {
@@ -124,7 +123,7 @@ static bool apply_rule(const struct hawk_expression_source *callee, const struct
 	}
 }
 
-/** Replaces the state by its caller's, by the rules of a row. */
+/** Replaces the state by its caller's, using a row's rules. */
 static enum result unwind_by_row(const struct hawk_symbols *symbols, const struct hawk_cfi_row *row,
 				 uint64_t bias, struct state *state)
 {
@@ -179,7 +178,8 @@ static enum result unwind_by_cfi(struct hawk_symbols *symbols, struct state *sta
 	if (!file->cfi)
 		return LOST;
 	bias = hawk_symbols_bias(file, &module);
-	/* The trampoline of signal handlers may begin at the return address: nobody called it. */
+	/* The trampoline of signal handlers may begin at the return address, since no call leads to
+	 * it. */
 	if (!hawk_cfi_find(file->cfi, address - bias, &row) &&
 	    (state->exact || !hawk_cfi_find(file->cfi, pc - bias, &row) || !row.signal_frame))
 		return LOST;
@@ -188,7 +188,8 @@ static enum result unwind_by_cfi(struct hawk_symbols *symbols, struct state *sta
 	return unwind_by_row(symbols, &row, bias, state);
 }
 
-/** A handler returns to code that has no rules: the kernel's frame is known by its contents. */
+/** Unwinds a handler that returns to code without rules: the kernel's frame is recognized by its
+ * contents. */
 static bool unwind_by_context(const struct hawk_symbols *symbols, struct state *state)
 {
 	const struct hawk_arch *arch = hawk_target_arch(symbols->target);
@@ -244,7 +245,7 @@ static bool unwind_by_trampoline(const struct hawk_symbols *symbols, struct stat
 	return true;
 }
 
-/** A call through a bad pointer: the return address was pushed, nothing else happened. */
+/** Undoes a call through a bad pointer: only the return address was pushed. */
 static bool unwind_bad_call(const struct hawk_symbols *symbols, struct state *state)
 {
 	const struct hawk_arch_cfi *cfi = cfi_of(symbols);
@@ -306,7 +307,7 @@ static struct state first_state(const struct hawk_arch_cfi *cfi, const struct ha
 	return state;
 }
 
-/** Whether the new frame makes sense after the one at `sp`. */
+/** Checks that the new frame is plausible after the one at `sp`. */
 static enum result check(const struct hawk_symbols *symbols, const struct state *state, uint64_t sp,
 			 bool signal)
 {
@@ -317,7 +318,7 @@ static enum result check(const struct hawk_symbols *symbols, const struct state 
 	 * frame. */
 	if (pc == 0 && !signal)
 		return state->registers[cfi->fp] == 0 ? OUTERMOST : LOST;
-	if (signal) /* may be anywhere: another stack, a jump to nowhere */
+	if (signal) /* any place is plausible: another stack, a jump to nowhere */
 		return CALLER;
 	if (state->registers[cfi->sp] <= sp || !is_code(symbols, pc - 1))
 		return LOST;

@@ -12,14 +12,14 @@
 
 enum { HAWK_SOURCE_BYTES_MAX = 64 << 20 };
 
-/** Folders of the user's own, which are looked into first. */
+/** The user's own folders, searched first. */
 struct hawk_source_directories {
 	const char *const *items;
 	size_t count;
 };
 
 struct hawk_source_file {
-	char *path;      /**< where it was found; NULL = nowhere, or only what `why` refuses */
+	char *path;      /**< the path found; NULL = none, or only a refused one */
 	const char *why; /**< static: "is not a regular file"; NULL = nothing was refused */
 	char *refused;   /**< the path that `why` is about; NULL = none */
 	char *text;      /**< NUL-terminated, holds no other NUL; NULL without `path` */
@@ -27,15 +27,15 @@ struct hawk_source_file {
 	uint32_t line_count;
 	int64_t changed_ns; /**< CLOCK_REALTIME of the last change of its contents */
 
-	/* Where hawk_source_file_line() stands. */
+	/* Position of hawk_source_file_line(). */
 	const char *at;
 	uint32_t at_line;
 };
 
 /**
- * Looks for `path`, as DWARF has it: with its longest tail below each of `directories`, below the
- * sysroot, below the root of a live process, and where it says. A relative path means nothing
- * outside of `directories`. Fails only if memory runs out; overwrites `*ret`.
+ * Looks for `path`, as DWARF has it: with its longest tail below each of `directories`, then below
+ * the sysroot, below the root of a live process, and at the path itself. A relative path is
+ * searched only in `directories`. Fails only if memory runs out; overwrites `*ret`.
  */
 struct hawk_error *hawk_source_file_open(const struct hawk_symbols *symbols,
 					 const struct hawk_source_directories *directories,

@@ -29,7 +29,7 @@ struct hawk_frame {
 	const char *plain;        /**< DWARF name without scopes and parameters; NULL = unknown */
 	uint64_t function_offset; /**< address minus the symbol's start; 0 for inlined frames */
 	const char *file;         /**< path as in DWARF, directories included; NULL = unknown */
-	const char *directory;    /**< that a relative `file` is relative to; NULL = unknown */
+	const char *directory;    /**< base of a relative `file`; NULL = unknown */
 	uint32_t line;            /**< 0 = unknown */
 	bool inlined;             /**< inlined into the next frame of the same address */
 };
@@ -130,19 +130,19 @@ bool hawk_symbols_copy_at(const struct hawk_symbols *symbols, uint64_t address,
 			  struct hawk_symbol_module *ret);
 
 /**
- * For snapshots: keeps the places that are asked for from now on, for which files would have to be
- * searched again. Files that are open already were needed to make the graph.
+ * Keeps the places asked for from now on, for snapshots: they could not be asked again without
+ * files. Files that are open already were needed to make the graph.
  */
 struct hawk_error *hawk_symbols_keep_questions(struct hawk_symbols *symbols);
 
 /**
- * Writes every frame that was looked up, the places that were kept, and the frames of all threads
- * to a snapshot. The symbols of a snapshot give these, and no other, without opening a file.
+ * Writes every frame looked up, the places kept, and the frames of all threads to a snapshot. A
+ * snapshot's symbols give only these, without opening a file.
  */
 struct hawk_error *hawk_symbols_save(struct hawk_symbols *symbols,
 				     struct hawk_snapshot_writer *writer);
 
-/** Of a snapshot: says of the files that were needed to make the graph what was found in them. */
+/** Adds a snapshot's findings about the files that were needed to make the graph. */
 struct hawk_error *hawk_symbols_open_for_graph(struct hawk_symbols *symbols);
 
 /** One frame of an unwound thread. */
@@ -152,7 +152,7 @@ struct hawk_stack_frame {
 	bool exact;  /**< leaf frame, or interrupted by a signal */
 };
 
-/** Why unwinding ended. */
+/** The reason why unwinding ended. */
 enum hawk_unwind_end {
 	HAWK_UNWIND_END_OUTERMOST = 0, /**< the thread's first frame was reached */
 	HAWK_UNWIND_END_LOST,          /**< more frames exist but cannot be found */
@@ -164,15 +164,16 @@ struct hawk_thread_frames {
 	struct hawk_stack_frame *frames;
 	size_t count;
 	enum hawk_unwind_end end;
-	bool guessed; /**< followed frame pointers through unknown code: frames may be missing */
+	bool guessed; /**< frame pointers were followed through unknown code: frames may be missing
+		       */
 };
 
 enum {
-	/** Frames of one thread. An 8 MiB stack cannot hold more: a frame takes at least 8 bytes.
-	 * 24 MiB. */
+	/** Upper limit on frames of one thread (24 MiB). An 8 MiB stack cannot hold more: a frame
+	 * takes at least 8 bytes. */
 	HAWK_UNWIND_FRAMES_MAX = 1 << 20,
-	/** Frames of all threads together (about 6 s); beyond it each thread gets the smaller
-	 * limit. A damaged core can put any number of threads on one deep stack. */
+	/** Upper limit on frames of all threads together (about 6 s); beyond it each thread gets
+	 * the smaller limit. A damaged core can put any number of threads on one deep stack. */
 	HAWK_UNWIND_FRAMES_TOTAL = 1 << 23,
 	HAWK_UNWIND_FRAMES_LATER = 1 << 12,
 };
