@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Cumulative counters: what was flushed into the trace records, plus what every thread slot still
- * holds.
+ * Sums cumulative counters: those flushed into the trace records, plus those that thread slots
+ * still hold.
  */
 #include "state.h"
 
@@ -33,9 +33,9 @@ static bool has_live_counters(const struct hawk_table *table)
 	return has_tags(table) && table->header.compatible_flags & HAWK_TABLE_LIVE_COUNTERS;
 }
 
-/* A record may hold less than nothing: an allocation was moved to another trace, by naming the
- * block's type, or a free was taken back, because realloc failed, and is still in the entries of a
- * thread. The sum is right again. */
+/* Reads a record's counter as signed. It may be negative while a thread's entries hold the other
+ * part: an allocation moved to another trace when its block's type was named, or a free was taken
+ * back when realloc failed. The sum is right again. */
 static uint64_t signed_part(uint64_t value, unsigned bits)
 {
 	return (uint64_t)((int64_t)(value << (64 - bits)) >> (64 - bits));
@@ -76,7 +76,7 @@ static void add_records(struct hawk_table *table)
 struct entries {
 	uint64_t address;
 	uint32_t count;
-	uint32_t skipped; /* index of one that is in the trace record already; UINT32_MAX = none */
+	uint32_t skipped; /* index of an entry already in the trace record; UINT32_MAX = none */
 	void (*add)(struct hawk_trace_counters *to, uint64_t objects, uint64_t bytes);
 };
 
@@ -87,7 +87,7 @@ static void add_entry(struct hawk_table *table, const struct entries *entries,
 		entries->add(&table->counters[entry->trace], entry->objects, entry->bytes);
 }
 
-/* False if they cannot all be read. */
+/* Adds all entries; returns false if some cannot be read. */
 static bool add_entries(struct hawk_table *table, const struct entries *entries)
 {
 	struct hawk_counter_entry some[64];
@@ -116,8 +116,8 @@ static bool fits(const struct hawk_table *table, uint32_t offset, uint32_t count
 	return offset >= HAWK_THREAD_RECORD_BYTES_MIN && offset <= slot && bytes <= slot - offset;
 }
 
-/* Of the flush that a thread was busy with when the process died: whether the trace's counters have
- * it already. */
+/* Returns true if the trace's counters already have the flush that a thread was making when the
+ * process died. */
 static bool was_applied(const struct hawk_table *table, uint32_t slot, uint64_t flush,
 			bool of_frees)
 {
@@ -147,7 +147,7 @@ static void skip_applied(const struct hawk_table *table, uint32_t slot,
 		allocations->skipped = entry;
 }
 
-/* Reads slot `index`. What older tables do not have is 0: their counters begin there. */
+/* Reads slot `index`. Fields that older tables lack are 0: their counters begin there. */
 static bool read_slot(const struct hawk_table *table, uint32_t index,
 		      struct hawk_thread_record *ret)
 {
@@ -163,7 +163,7 @@ static bool read_slot(const struct hawk_table *table, uint32_t index,
 	return true;
 }
 
-/* False if the slot is damaged. */
+/* Adds a slot; returns false if it is damaged. */
 static bool add_slot(struct hawk_table *table, uint32_t index)
 {
 	struct entries allocations = {.skipped = UINT32_MAX, .add = add};
@@ -209,7 +209,7 @@ static uint64_t sum_extents(const struct hawk_table *table)
 	return sum;
 }
 
-/* Frees of blocks without a stack are in the totals only. */
+/* Adds frees of blocks without a stack, which only the totals have. */
 static void add_untraced_frees(struct hawk_table *table)
 {
 	struct hawk_trace_counters *none = &table->counters[0];
@@ -225,8 +225,8 @@ static void add_untraced_frees(struct hawk_table *table)
 		none->free_bytes = table->totals.free_bytes - bytes;
 }
 
-/* The process died while it moved an allocation, or took a free back, that it had only begun to
- * count. */
+/* Sets negative counters to 0: the process died while moving an allocation, or taking a free back,
+ * that it had only begun to count. */
 static void forget_less_than_nothing(struct hawk_trace_counters *counters)
 {
 	if ((int64_t)counters->alloc_objects < 0)
@@ -253,11 +253,11 @@ static void sum_totals(struct hawk_table *table)
 	if (has_live_counters(table))
 		add_untraced_frees(table);
 	if (totals->threads < totals->slots)
-		totals->threads = 0; /* not known: of an older table, or damaged */
+		totals->threads = 0; /* not known: an older or damaged table */
 	totals->tracer_bytes = sum_extents(table);
 }
 
-/* Of threads that are there: the kernel forgets those of others. */
+/* Finds alternate stacks of live threads: the kernel forgets those of ended ones. */
 static struct hawk_error *find_signal_stacks(struct hawk_table *table)
 {
 	for (uint32_t i = 0; i < table->header.thread_count; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The module log, and which module a program counter belonged to at a given time.
+ * The module log: finds the module of a program counter at a given time.
  *
  * The index cuts the address space at every start and end of a module; each piece lists the modules
  * that ever covered it, latest last. A plug-in loaded a thousand times at one place makes a long
@@ -49,8 +49,8 @@ void hawk_table_free_modules(struct hawk_table *table)
 }
 
 /**
- * What the target itself calls the executable, or NULL. The tracer cannot always know: without
- * /proc it has only the name that the program was started by.
+ * Returns the target's own path of the executable, or NULL. The tracer may lack it: without /proc
+ * it has only the name used to start the program.
  */
 static const char *executable_path(const struct hawk_table *table,
 				   const struct hawk_module_record *record)
@@ -130,7 +130,7 @@ static struct hawk_error *make_pieces(const struct hawk_table *table,
 	return NULL;
 }
 
-/* The piece that contains `address`, or SIZE_MAX. */
+/* Returns the piece that contains `address`, or SIZE_MAX. */
 static size_t find_piece(const struct hawk_table_module_index *index, uint64_t address)
 {
 	size_t above = hawk_array_first_above(index->pieces, index->piece_count + 1,
@@ -140,8 +140,8 @@ static size_t find_piece(const struct hawk_table_module_index *index, uint64_t a
 	return above && above <= index->piece_count ? above - 1 : SIZE_MAX;
 }
 
-/* Counts the entries of each piece, or, from these counts down, fills them in. The latest modules
- * are the first to get room. Returns how many entries there are. */
+/* Counts the entries of each piece or, from these counts down, fills them in. The latest modules
+ * get room first. Returns the number of entries. */
 static size_t visit_entries(const struct hawk_table *table, struct hawk_table_module_index *index,
 			    size_t *counts, bool fill)
 {

@@ -2,9 +2,9 @@
 /**
  * @file
  * Copies the trace table's memory into a snapshot, each part at its address, so that it is read
- * back as from a core. Left out is what readers do not need and what may hold the process's data:
- * the tracer's scratch in thread slots, where copies of stack words lie, the blocks that it made
- * itself, and HAWK_OPTS.
+ * back as from a core. Omits parts that readers do not need and that may hold the process's data:
+ * the tracer's scratch in thread slots (copies of stack words), blocks that it made itself, and
+ * HAWK_OPTS.
  */
 #include "state.h"
 
@@ -32,9 +32,9 @@ struct parts {
 	size_t capacity;
 };
 
-/** A path in the words of the table, as the snapshot is to have it. */
+/** A path among the table's words, in the form for the snapshot. */
 struct path {
-	uint64_t offset; /**< bytes in front of it in the word array */
+	uint64_t offset; /**< in bytes, in the word array */
 	uint32_t bytes;
 	char *text; /**< owned */
 };
@@ -43,7 +43,7 @@ struct saver {
 	const struct hawk_table *table;
 	struct hawk_snapshot_writer *writer;
 	struct parts parts;
-	struct path *paths; /**< by module record; NULL = paths stay as they are */
+	struct path *paths; /**< by module record; NULL = keep paths unchanged */
 	uint8_t *buffer;    /**< CHUNK_BYTES */
 };
 
@@ -138,7 +138,7 @@ static struct hawk_error *find_parts(struct saver *saver)
 	return err;
 }
 
-/* The folders of modules, where the snapshot is to have none. */
+/* Finds modules' paths to shorten, for a snapshot without folders. */
 static struct hawk_error *find_paths(struct saver *saver)
 {
 	const struct hawk_table_array *records = &saver->table->module_records;
@@ -167,7 +167,7 @@ static struct hawk_error *find_paths(struct saver *saver)
 	return NULL;
 }
 
-/* Of the words from byte `offset` of their array on. */
+/* Shortens paths among the words from byte `offset` of their array on. */
 static void shorten_words(const struct saver *saver, uint64_t offset, size_t size)
 {
 	for (uint64_t i = 0; saver->paths && i < saver->table->module_records.count; i++) {
@@ -196,7 +196,7 @@ struct slot_span {
 	uint64_t start, end;
 };
 
-/* Where entries lie in a slot of `size` bytes; nowhere if they cannot. */
+/* Returns the place of entries in a slot of `size` bytes; empty if impossible. */
 static struct slot_span entries_at(uint32_t offset, uint32_t count, uint32_t size)
 {
 	uint64_t bytes = count * (uint64_t)sizeof(struct hawk_counter_entry);
@@ -206,7 +206,7 @@ static struct slot_span entries_at(uint32_t offset, uint32_t count, uint32_t siz
 	return (struct slot_span){offset, offset + bytes};
 }
 
-/* Keeps what readers look at: the record, and its entries. */
+/* Keeps only the parts that readers use: the record and its entries. */
 static void clean_slot(uint8_t *bytes, uint32_t size)
 {
 	uint32_t kept = size < sizeof(struct hawk_thread_record)
@@ -224,7 +224,7 @@ static void clean_slot(uint8_t *bytes, uint32_t size)
 			bytes[at] = 0;
 }
 
-/* Without HAWK_OPTS, and what lies behind the fields that are known. */
+/* Clears HAWK_OPTS and all bytes behind the known fields. */
 static void clean_header(uint8_t *bytes, size_t size)
 {
 	const size_t options = offsetof(struct hawk_table_header, options);
@@ -238,7 +238,7 @@ static void clean_header(uint8_t *bytes, size_t size)
 			bytes[at] = 0;
 }
 
-/* `size` bytes of `part` from `offset` on are in the buffer. */
+/* Cleans the buffer, which holds `size` bytes of `part` from `offset` on. */
 static void clean(const struct saver *saver, const struct part *part, uint64_t offset, size_t size)
 {
 	const struct hawk_table *table = saver->table;
@@ -257,7 +257,7 @@ static void clean(const struct saver *saver, const struct part *part, uint64_t o
 	}
 }
 
-/* In chunks of whole records. */
+/* Saves a part in chunks of whole records. */
 static struct hawk_error *save_part(struct saver *saver, const struct part *part)
 {
 	uint32_t record = part->array ? part->array->record_bytes : 1;
@@ -282,7 +282,7 @@ static struct hawk_error *save_part(struct saver *saver, const struct part *part
 	return err;
 }
 
-/* Parts of a damaged table that overlap earlier ones are left out. */
+/* Saves all parts; omits parts of a damaged table that overlap earlier ones. */
 static struct hawk_error *save_parts(struct saver *saver)
 {
 	struct hawk_error *err = NULL;

@@ -16,8 +16,7 @@
 
 enum {
 	PAGE_BYTES = HAWK_TABLE_ALIGNMENT,
-	/* How far ahead of the page at hand memory is asked for: the search waits for memory only.
-	 */
+	/* Distance of prefetching from the current page: the search is bound by memory. */
 	PREFETCH_PAGES = 16,
 };
 
@@ -25,7 +24,7 @@ enum verdict {
 	NO_HEADER,
 	CUT_OFF,
 	DAMAGED,
-	REFUSED, /* a newer version, or flags that are not known here */
+	REFUSED, /* a newer version, or unknown flags */
 	PRIMARY,
 	TWIN,
 };
@@ -137,7 +136,7 @@ static uint64_t page_up(uint64_t address)
 	return (address + PAGE_BYTES - 1) & -(uint64_t)PAGE_BYTES;
 }
 
-/* [start, end) is one range of a mapping. */
+/* Searches [start, end), one range of a mapping. */
 static void look_at_range(struct search *search, uint64_t start, uint64_t end)
 {
 	const uint8_t *view = hawk_target_view(search->target, start, end - start);
@@ -181,8 +180,8 @@ static void look_at_mapping(struct search *search, const struct hawk_mapping *ma
 		look_at_range(search, data_start, data_end);
 }
 
-/* One more tracer in the process, or the table of a process whose memory was copied: only the first
- * page of each mapping, so that a search that is over stays over. */
+/* Looks for another tracer in the process, or a copied process's table. Reads only the first page
+ * of each mapping, to keep the search short. */
 static void look_for_others(struct search *search, const struct hawk_mapping *mappings,
 			    size_t count)
 {
@@ -204,8 +203,8 @@ static void look_for_others(struct search *search, const struct hawk_mapping *ma
 	}
 }
 
-/* What never changes, from the twin; what does, from the damaged primary, where every word of it is
- * checked when used. */
+/* Repairs the header: constant fields come from the twin, others from the damaged primary, whose
+ * words are all checked when used. */
 static bool repair(const struct search *search, struct hawk_table_header *ret)
 {
 	const struct hawk_table_header *twin = &search->twin;
@@ -227,7 +226,7 @@ static bool repair(const struct search *search, struct hawk_table_header *ret)
 	return true;
 }
 
-/* The tracer kept the table in a file, which is in no core: its name is told, never opened. */
+/* Reports a table file, which no core holds: names it but never opens it. */
 static void report_file(const struct search *search)
 {
 	const struct hawk_mapping *mapping =

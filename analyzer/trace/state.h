@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The inside of struct hawk_table and the steps in which it is filled: header, arrays, modules,
- * traces, counters. Internal to trace/.
+ * The members of struct hawk_table and the steps that fill it: header, arrays, modules, traces,
+ * counters. Internal to trace/.
  *
  * Invariant: an index that passed hawk_table_array_read() is below the array's count and its record
  * lies in memory that the target holds; nothing else of the table is trusted.
@@ -22,7 +22,7 @@ enum {
 
 struct hawk_table;
 
-/** One segment of a doubling array, as far as it is there. */
+/** One segment of a doubling array, as far as present. */
 struct hawk_table_segment {
 	uint64_t address;
 	uint64_t present_records;
@@ -34,7 +34,7 @@ struct hawk_table_array {
 	const struct hawk_target *target;
 	unsigned first_log2;
 	uint32_t record_bytes;
-	uint64_t count; /**< records 0 .. count-1 are there */
+	uint64_t count; /**< records 0 .. count-1 are present */
 	struct hawk_table_segment segments[HAWK_TABLE_SEGMENTS_MAX];
 };
 
@@ -42,12 +42,12 @@ struct hawk_table_array {
 bool hawk_table_array_read(const struct hawk_table_array *array, uint64_t index, void *to,
 			   size_t bytes);
 
-/** Address of record `index` in the target; false if it is not there. */
+/** Finds the address of record `index` in the target; returns false if missing. */
 bool hawk_table_array_address(const struct hawk_table_array *array, uint64_t index,
 			      uint64_t *address);
 
-/** A NUL-terminated copy of `bytes` in the words from `first_word` on; missing parts are left out.
- * NULL = out of memory. */
+/** Returns a NUL-terminated copy of `bytes` in the words from `first_word` on, without missing
+ * parts. NULL = out of memory. */
 char *hawk_table_copy_text(const struct hawk_table *table, uint32_t first_word, uint32_t bytes);
 
 /** Module records 0 .. count-1 indexed by address, for fast lookup. */
@@ -98,14 +98,14 @@ void hawk_table_free_modules(struct hawk_table *table);
 struct hawk_error *hawk_table_load_labels(struct hawk_table *table, struct hawk_findings *findings);
 void hawk_table_free_labels(struct hawk_table *table);
 
-/** Fills `tails`; counts what is damaged. */
+/** Fills `tails`; counts damaged records. */
 struct hawk_error *hawk_table_load_traces(struct hawk_table *table, struct hawk_findings *findings);
 
 /** Fills counters and totals, from records and thread slots. */
 struct hawk_error *hawk_table_load_counters(struct hawk_table *table,
 					    struct hawk_findings *findings);
 
-/** Where a header was found, and what it says. */
+/** A header found, and its address. */
 struct hawk_table_found {
 	struct hawk_table_header header;
 	bool is_twin;

@@ -21,7 +21,7 @@ static_assert((int)HAWK_WORD_SEGMENTS <= (int)HAWK_TABLE_SEGMENTS_MAX &&
 		      (int)HAWK_MODULE_SEGMENTS <= (int)HAWK_TABLE_SEGMENTS_MAX,
 	      "any array of the table fits");
 
-/* Up to `wanted` bytes at `address`: how many the target holds. */
+/* Returns how many of `wanted` bytes at `address` the target holds. */
 static uint64_t present_bytes(const struct hawk_target *target, uint64_t address, uint64_t wanted)
 {
 	struct hawk_extent extent;
@@ -53,7 +53,7 @@ static struct hawk_error *open_segment(struct hawk_target *target, uint64_t addr
 	return NULL;
 }
 
-/** What the header says about an array, and what to call it. */
+/** An array's name and its fields in the header. */
 struct shape {
 	struct hawk_table_array *array;
 	const char *what;
@@ -62,14 +62,13 @@ struct shape {
 	unsigned first_log2;
 	uint32_t record_bytes;
 	uint32_t *count; /**< in the header */
-	uint32_t most;   /**< more of them are not read */
-	uint32_t first;  /**< records before this one are not there */
+	uint32_t most;   /**< upper limit on records read */
+	uint32_t first;  /**< earlier records do not exist */
 	bool capture;
 };
 
 /**
- * Finds out what is there of an array; its count is clamped to the records before the first one
- * that is not.
+ * Finds the present part of an array; clamps its count to the records before the first missing one.
  */
 static struct hawk_error *open_array(struct hawk_target *target, const struct shape *shape)
 {
@@ -94,8 +93,8 @@ static struct hawk_error *open_array(struct hawk_target *target, const struct sh
 		if (err)
 			return err;
 		ret->count = first + ret->segments[i].present_records;
-		/* What lies behind a gap is given up: a forged table could otherwise claim any
-		 * number of records with no memory behind them. */
+		/* Records behind a gap are dropped: a forged table could otherwise claim any number
+		 * of records without memory. */
 		if (ret->segments[i].present_records < records)
 			break;
 	}
@@ -168,8 +167,8 @@ static void hawk_cleanup_table(struct hawk_table **table)
 }
 
 /**
- * Opens the arrays that the header tells of and clamps its counts to what is there. Slots of
- * threads are mostly the tracer's scratch, and read only once: not captured.
+ * Opens the arrays in the header and clamps their counts to present records. Slots of threads are
+ * not captured: they are mostly the tracer's scratch, and read only once.
  */
 static struct hawk_error *open_arrays(struct hawk_table *table, struct hawk_findings *findings)
 {
@@ -215,7 +214,7 @@ static struct hawk_error *open_arrays(struct hawk_table *table, struct hawk_find
 	return NULL;
 }
 
-/* Of a twin, everything that changes is stale. */
+/* Clears the variable fields of a twin, which are stale. */
 static void forget_contents(struct hawk_table_header *header)
 {
 	header->trace_count = 1;
@@ -236,8 +235,8 @@ static int compare_extents(const void *left, const void *right)
 	return a->bytes < b->bytes ? -1 : a->bytes > b->bytes;
 }
 
-/* The tracer's memory is mapped without a gap. A length that reaches further is damaged: it would
- * hide the heap from the sweep. */
+/* Returns true if the extent is mapped without a gap, like all of the tracer's memory. A longer one
+ * is damaged: it would hide the heap from the sweep. */
 static bool is_plausible(const struct hawk_table *table, const struct hawk_table_extent *extent)
 {
 	struct hawk_extent memory;
@@ -276,7 +275,7 @@ static struct hawk_error *load_extents(struct hawk_table *table, struct hawk_fin
 	return NULL;
 }
 
-/** Checks what says how stacks were sampled, and captures the sums. */
+/** Checks the mean of the sample, and captures the sums. */
 static struct hawk_error *load_samples(struct hawk_table *table, struct hawk_findings *findings)
 {
 	struct hawk_table_header *header = &table->header;
@@ -393,8 +392,8 @@ uint8_t hawk_table_birth_limit(const struct hawk_table *table)
 	const uint64_t minute = 60000000000 / HAWK_BIRTH_UNIT_NS;
 	uint64_t units = table->header.clock_units;
 
-	/* Threads publish the clock without a lock: the latest reading may be lost to an older one
-	 * until the next. */
+	/* Threads publish the clock without a lock: an older reading may replace the latest until
+	 * the next. */
 	if (table->is_twin || table->repaired || units > UINT32_MAX)
 		return UINT8_MAX;
 	return hawk_birth_encode(2 * units + minute);
@@ -414,7 +413,7 @@ static bool read_header(const struct hawk_target *target, uint64_t address,
 	       ret->self_address == address;
 }
 
-/** A table file has its header in one of few mappings. */
+/** Finds the header of a table file, in one of few mappings. */
 static bool find_header(const struct hawk_target *table, struct hawk_table_header *ret)
 {
 	size_t count;

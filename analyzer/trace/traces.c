@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Traces: every record is checked once when the table is opened, then frames are collected without
- * further doubts. And labels: the scopes and types that the program has named. An invalid one is
+ * Traces: every record is checked once when the table is opened, so that frames are collected
+ * without further checks. Labels: the scopes and types named by the program. An invalid label is
  * dropped, with a finding; references to it have no name. A usable scope's parent is a usable scope
- * with a smaller id, so that going outwards ends.
+ * with a smaller id, so that walks outwards end.
  *
  * A tracer may attach each new stack to the thread's previous one, so a tail can pass through any
  * number of traces that own none of its frames. `tails` skips them: its entry for a trace names the
@@ -17,7 +17,7 @@
 
 enum { NO_TAIL = 1 };
 
-/* A forged table of many records may make each search for an owner long: this many steps in all. */
+/* Upper limit on steps of all searches for owners, which a forged table may make long. */
 static const uint64_t STEPS_MAX = UINT64_C(1) << 28;
 
 static bool read_trace(const struct hawk_table *table, uint32_t id, struct hawk_trace_record *ret)
@@ -25,7 +25,7 @@ static bool read_trace(const struct hawk_table *table, uint32_t id, struct hawk_
 	return hawk_table_array_read(&table->traces, id, ret, sizeof(*ret));
 }
 
-/* Word `i` of the record's own. */
+/* Reads word `i` of the record's own words. */
 static bool read_word(const struct hawk_table *table, const struct hawk_trace_record *record,
 		      uint32_t i, uint64_t *ret)
 {
@@ -33,7 +33,7 @@ static bool read_word(const struct hawk_table *table, const struct hawk_trace_re
 				     sizeof(*ret));
 }
 
-/* Whether the own words of a marked trace are marks. */
+/* Returns true if a marked trace's own words are marks. */
 static bool marks_usable(const struct hawk_table *table, const struct hawk_trace_record *record)
 {
 	uint64_t word;
@@ -46,7 +46,7 @@ static bool marks_usable(const struct hawk_table *table, const struct hawk_trace
 	return true;
 }
 
-/* Fills to->marks; its frames are there already. */
+/* Fills to->marks; its frames are set already. */
 static void read_marks(const struct hawk_table *table, const struct hawk_trace_record *record,
 		       struct hawk_trace *to)
 {
@@ -71,14 +71,14 @@ static bool words_are_there(const struct hawk_table *table, const struct hawk_tr
 	uint64_t end = (uint64_t)record->word_index + record->own_count;
 	uint64_t address;
 
-	/* Words may run on into the next segment; if only the end of the first one is missing,
-	 * collecting the frames says so. */
+	/* Words may continue in the next segment. If the end of the first one is missing,
+	 * collecting the frames fails. */
 	return hawk_table_array_address(&table->words, record->word_index, &address) &&
 	       hawk_table_array_address(&table->words, end - 1, &address);
 }
 
-/* The trace that owns the innermost of the outermost `frames` frames of usable trace `id`; 0 = it
- * has not so many. */
+/* Returns the trace that owns the innermost of the outermost `frames` frames of usable trace `id`;
+ * 0 = it has fewer. */
 static uint32_t find_owner(const struct hawk_table *table, uint32_t id, uint32_t frames,
 			   uint64_t *steps)
 {
@@ -95,7 +95,7 @@ static uint32_t find_owner(const struct hawk_table *table, uint32_t id, uint32_t
 	return id;
 }
 
-/* The same for a marked trace: its tail is all of another one that is not marked, or nothing. */
+/* Checks a marked trace: its tail is all of an unmarked trace, or nothing. */
 static uint32_t check_marked(const struct hawk_table *table, uint32_t id,
 			     const struct hawk_trace_record *record)
 {
@@ -112,7 +112,7 @@ static uint32_t check_marked(const struct hawk_table *table, uint32_t id,
 	return record->tail_trace + 1;
 }
 
-/* What to write into `tails`; 0 = damaged. */
+/* Returns the entry for `tails`; 0 = damaged. */
 static uint32_t check_record(const struct hawk_table *table, uint32_t id,
 			     const struct hawk_trace_record *record, uint64_t *steps)
 {
@@ -162,7 +162,7 @@ struct hawk_error *hawk_table_load_traces(struct hawk_table *table, struct hawk_
 	return NULL;
 }
 
-/* `count` words of the record, `skip` of them left out, behind the frames that are there. */
+/* Appends `count` words of the record, without the first `skip`, to the frames. */
 static bool append_words(const struct hawk_table *table, const struct hawk_trace_record *record,
 			 uint32_t skip, struct hawk_trace *to)
 {
@@ -304,7 +304,7 @@ uint32_t hawk_table_label_count(const struct hawk_table *table)
 	return table ? table->label_count : 0;
 }
 
-/* The first mark of the trace with a label of `kind`; 0 = none. */
+/* Returns the label of `kind` in the trace's first such mark; 0 = none. */
 static uint32_t find_label(const struct hawk_table *table, uint32_t trace, uint32_t kind)
 {
 	struct hawk_trace_record record;

@@ -138,13 +138,13 @@ struct hawk_table_totals {
 };
 struct hawk_table_totals hawk_table_totals(const struct hawk_table *table);
 
-/** Memory that a thread has given to sigaltstack(). */
+/** Memory that a thread passed to sigaltstack(). */
 struct hawk_table_signal_stack {
 	uint64_t start;
 	uint32_t tid;
 };
 
-/** Returns the alternate signal stacks of threads that had not ended; none of older tables. */
+/** Returns the alternate signal stacks of threads that had not ended; older tables have none. */
 const struct hawk_table_signal_stack *hawk_table_signal_stacks(const struct hawk_table *table,
 							       size_t *count);
 
