@@ -10,8 +10,8 @@
 
 enum {
 	STEP_BYTES = 2 << 20,
-	SMALL_BYTES = 64 << 10, /**< of a page's granularity: small areas are made by the thousand
-				 */
+	SMALL_BYTES = 64 << 10, /**< smaller areas have a page's granularity: they are made by the
+				   thousand */
 	PAGE_BYTES = 4096,
 };
 
@@ -46,7 +46,7 @@ struct hawk_error *hawk_area_create(struct hawk_area *area, uint64_t wanted_byte
 		void *bytes = map(size);
 
 		if (bytes) {
-			/* Refused where there are none, which is fine. */
+			/* Fails without huge pages, which is harmless. */
 			if (size >= STEP_BYTES)
 				(void)madvise(bytes, size, MADV_HUGEPAGE);
 			*area = (struct hawk_area){bytes, size};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Errors as small heap objects with a message made once, at the place that knows most.
+ * Errors are small heap objects; the message is made once, where most is known.
  */
 #include "hawk/base/error.h"
 

@@ -28,7 +28,7 @@ void hawk_findings_deinit(struct hawk_findings *findings)
 	hawk_findings_init(findings);
 }
 
-/** The last item with `key`, and how many there are. */
+/** Finds the last item with `key`, and the number of such items. */
 static struct hawk_finding *find_key(struct hawk_findings *findings, const char *key, size_t *same)
 {
 	struct hawk_finding *last = NULL;

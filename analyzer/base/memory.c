@@ -47,7 +47,7 @@ static FILE *open_in(const char *folder, const char *name)
 	return length < (int)sizeof(path) ? fopen(path, "re") : NULL;
 }
 
-/** UINT64_MAX: it says "max", or is not there. */
+/** Returns UINT64_MAX for "max" or a missing file. */
 static uint64_t read_number(const char *folder, const char *name)
 {
 	CLEANUP(close_file) FILE *file = open_in(folder, name);
@@ -56,7 +56,7 @@ static uint64_t read_number(const char *folder, const char *name)
 	return file && fscanf(file, "%llu", &number) == 1 ? number : UINT64_MAX;
 }
 
-/** What the kernel takes back before it says that there is none. */
+/** Returns the file cache, which the kernel reclaims before it refuses memory. */
 static uint64_t read_files(const char *folder)
 {
 	CLEANUP(close_file) FILE *file = open_in(folder, "memory.stat");
@@ -67,7 +67,7 @@ static uint64_t read_files(const char *folder)
 	while (file && fscanf(file, "%63s %llu", key, &bytes) == 2) {
 		if (!strcmp(key, "inactive_file") || !strcmp(key, "active_file"))
 			own += bytes;
-		/* Version 1: with the groups below. */
+		/* Version 1: includes the groups below. */
 		if (!strcmp(key, "total_inactive_file") || !strcmp(key, "total_active_file"))
 			total += bytes;
 	}
@@ -88,7 +88,7 @@ static uint64_t left_in(const char *folder)
 	return limit - hawk_least(limit, used);
 }
 
-/** In `path` below the mounted folder, and in all above. */
+/** Returns the bytes left in the group `path` below the mount and in all its parents. */
 static uint64_t left_above(const char *mount, const char *path)
 {
 	uint64_t left = UINT64_MAX;
@@ -116,7 +116,7 @@ static bool has_memory(const char *controllers)
 	return at && (at == controllers || at[-1] == ',') && (!at[6] || at[6] == ',');
 }
 
-/** "4:memory:/a/b", "0::/a/b" */
+/** Parses a line such as "4:memory:/a/b" or "0::/a/b". */
 static uint64_t left_by(char *line, const char *folder)
 {
 	static const char *const unified[] = {"", "/unified"};

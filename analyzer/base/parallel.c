@@ -25,7 +25,7 @@ static void *run_part(void *argument)
 	return NULL;
 }
 
-/* Others may have much left to do, and it is seen that they do it. */
+/* Waits for a thread, and refreshes the progress of its remaining work. */
 static void wait_for(pthread_t thread)
 {
 	struct timespec until;

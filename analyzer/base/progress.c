@@ -7,12 +7,12 @@
 
 #include <stddef.h>
 
-enum { GRAINS = 1024 /* of a stage: so often it is told at most */ };
+enum { GRAINS = 1024 /* upper limit on reports of a stage */ };
 
 static _Thread_local struct {
 	const struct hawk_progress_listener *listener;
 	struct hawk_progress *current;
-	uint64_t pending; /* done of `current`, and not added yet */
+	uint64_t pending; /* done of `current`, not added yet */
 } here;
 
 static void tell(void)

@@ -42,7 +42,7 @@ static struct hawk_error *grow(struct hawk_ranking *ranking)
 	return NULL;
 }
 
-/** Puts `item` where `hole` is, or below: what comes later goes up. */
+/** Puts `item` at `hole` or below; items that rank later move up. */
 static void sift_down(struct hawk_ranking *ranking, size_t hole, const void *item)
 {
 	for (;;) {

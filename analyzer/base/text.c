@@ -31,7 +31,7 @@ void hawk_text_clear(struct hawk_text *text)
 		text->bytes[0] = '\0';
 }
 
-/** Room for `size` more bytes and the NUL. */
+/** Makes room for `size` more bytes and the NUL. */
 static bool reserve(struct hawk_text *text, size_t size)
 {
 	size_t needed;
@@ -49,7 +49,7 @@ static bool reserve(struct hawk_text *text, size_t size)
 	bytes = realloc(text->bytes, capacity);
 	if (!bytes) {
 		text->failed = true;
-		hawk_enomem_swallow(); /* not by those who look at `failed`, but they fail */
+		hawk_enomem_swallow(); /* callers that check `failed` fail anyway */
 		return false;
 	}
 	text->bytes = bytes;

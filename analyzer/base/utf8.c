@@ -74,7 +74,8 @@ static uint32_t decode(const char *string, size_t length)
 	       (uint32_t)(s[2] & 0x3f) << 6 | (s[3] & 0x3f);
 }
 
-/** C0, DEL, C1; line separators; marks, embeddings, overrides and isolates of direction. */
+/** Returns true for C0, DEL, C1; line separators; marks, embeddings, overrides and isolates of
+ * direction. */
 static bool steers_terminal(uint32_t character)
 {
 	return character < 0x20 || (character >= 0x7f && character <= 0x9f) || character == 0x61c ||
@@ -124,7 +125,7 @@ void hawk_utf8_append_middle_cut(struct hawk_text *text, const char *string, siz
 	kept = width > 3 ? (width - 3) / 2 : 0;
 	excess = columns - (width > 3 ? width - 3 : 0);
 	for (size_t i = 0; i < kept; i++)
-		at += hawk_utf8_length(at); // all of it is valid now
+		at += hawk_utf8_length(at); // all bytes are valid by now
 	hawk_text_append(text, safe.bytes, (size_t)(at - safe.bytes));
 	hawk_text_append(text, "...", width < 3 ? width : 3);
 	for (; excess && *at; excess--)

@@ -41,13 +41,13 @@ bool hawk_error_swallow(struct hawk_error *error);
 bool hawk_enomem_swallowed(void);
 
 /**
- * Ends the process: for libraries of others that cannot go on without memory, and cannot say so.
- * Calls what hawk_enomem_set_end() set, and aborts if that returns or is NULL.
- * The attribute belongs to the type that libdw wants; clang leaves _Noreturn out of it.
+ * Ends the process, for foreign libraries that can neither go on without memory nor report it.
+ * Calls the function of hawk_enomem_set_end(), and aborts if that returns or is NULL. The attribute
+ * belongs to the type that libdw wants; clang leaves _Noreturn out of it.
  */
 __attribute__((noreturn)) void hawk_enomem_end(void);
 
-/** Sets what ends the process then; it must not allocate. */
+/** Sets the function that ends the process then; it must not allocate. */
 void hawk_enomem_set_end(void (*end)(void));
 
 /** Creates an error owned by the caller. The message is one sentence without a full stop. */

@@ -50,8 +50,8 @@ void hawk_findings_add(struct hawk_findings *findings, enum hawk_finding_sort so
 /** Adds the findings of `from`, whose keys must outlive `findings`. `findings` may be NULL. */
 void hawk_findings_add_all(struct hawk_findings *findings, const struct hawk_findings *from);
 
-/** Sorts the findings from index `from` on by key and text, as they were found in no order.
- * `findings` may be NULL. */
+/** Sorts the findings from index `from` on by key and text, because threads found them in any
+ * order. `findings` may be NULL. */
 void hawk_findings_sort(struct hawk_findings *findings, size_t from);
 
 /** Drops findings with one of `keys` (NULL-terminated). Adjusts the index `*mark` to stay at its

@@ -14,7 +14,7 @@ enum { HAWK_PARALLEL_MAX = 64 };
 
 typedef void hawk_parallel_function(void *context, unsigned part);
 
-/** One thread of several. */
+/** One of several threads. */
 struct hawk_parallel_part {
 	hawk_parallel_function *function;
 	void *context;
