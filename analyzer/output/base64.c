@@ -14,7 +14,7 @@ enum {
 
 struct base64 {
 	struct hawk_filter filter;
-	unsigned char group[GROUP_BYTES]; /**< that is not complete */
+	unsigned char group[GROUP_BYTES]; /**< an incomplete group */
 	size_t held;
 	size_t used; /**< of `letters` */
 	char letters[HAWK_FILTER_BYTES];

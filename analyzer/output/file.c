@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Files that are complete or not there.
+ * Writes files that are complete or absent.
  */
 #include "hawk/output/file.h"
 
@@ -21,7 +21,7 @@ enum { FILE_MODE = 0600 };
 struct hawk_output_file {
 	char *path;
 	char *folder;
-	char *temporary; /**< a name beside `path` that nothing has */
+	char *temporary; /**< an unused name beside `path` */
 	bool named;      /**< the file has the temporary name */
 };
 
@@ -91,7 +91,8 @@ static int rename_to_free_name(struct hawk_output_file *file)
 		file->named = false;
 		return 0;
 	}
-	if (errno != EINVAL) // the file system cannot tell; a link, which is left here, can
+	if (errno != EINVAL) // the file system lacks this flag; linking, tried next, detects a
+			     // taken name too
 		return errno;
 	return link(file->temporary, file->path) == 0 ? 0 : errno;
 }
@@ -106,7 +107,8 @@ static int rename_over(struct hawk_output_file *file, int fd)
 	return file->named ? errno : 0;
 }
 
-/** Not every file system can, and the name is there either way: no error. */
+/** Syncs the folder. A failure is no error: some file systems cannot, and the file has its name
+ * already. */
 static void sync_folder(const char *folder)
 {
 	CLEANUP(close_fd) int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What bytes pass between the buffer of an output and its descriptor.
+ * Filters between an output's buffer and its descriptor.
  *
  * Filters form a list that ends at the descriptor. The first failure is the output's `errnum`; from
  * then on nothing passes.
@@ -11,13 +11,13 @@
 
 #include "hawk/output/output.h"
 
-enum { HAWK_FILTER_BYTES = 64 * 1024 }; /**< that a filter passes on at once */
+enum { HAWK_FILTER_BYTES = 64 * 1024 }; /**< bytes that a filter passes on at once */
 
 struct hawk_filter {
 	struct hawk_output *output;
 	struct hawk_filter *next; /**< NULL = the descriptor */
 	void (*put)(struct hawk_filter *filter, const void *bytes, size_t size);
-	/** Passes on what is held back: the stream is complete. */
+	/** Completes the stream: passes on all bytes held back. */
 	void (*end)(struct hawk_filter *filter);
 	void (*destroy)(struct hawk_filter *filter);
 };
@@ -26,7 +26,7 @@ struct hawk_filter {
 void hawk_filter_pass(struct hawk_output *output, struct hawk_filter *to, const void *bytes,
 		      size_t size);
 
-/** Puts `filter`, which the output owns from now on, in front of those that are there. */
+/** Adds `filter` before the existing ones; the output owns it. */
 void hawk_filter_add(struct hawk_output *output, struct hawk_filter *filter);
 
 #endif

@@ -22,7 +22,7 @@ struct gzip {
 	unsigned char compressed[HAWK_FILTER_BYTES];
 };
 
-/** Compresses what is given, and with Z_FINISH what is held back. */
+/** Compresses the input; with Z_FINISH also bytes held back. */
 static void run(struct gzip *gzip, int flush)
 {
 	struct hawk_output *output = gzip->filter.output;

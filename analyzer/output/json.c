@@ -17,7 +17,7 @@ void hawk_json_init(struct hawk_json *json, struct hawk_output *output, unsigned
 	*json = (struct hawk_json){.output = output, .lines = lines};
 }
 
-/** The comma and the line break that go before an element. */
+/** Writes the comma and the line break before an element. */
 static void begin_element(struct hawk_json *json)
 {
 	if (json->after_key) {
@@ -79,7 +79,7 @@ void hawk_json_key(struct hawk_json *json, const char *key)
 	json->after_key = true;
 }
 
-/** What stands for one character of a string. */
+/** The escape for one character of a string. */
 struct escape {
 	char text[8]; /**< "" at the end of the string */
 };
@@ -90,12 +90,12 @@ static void set_escape(struct escape *escape, uint32_t character)
 		snprintf(escape->text, sizeof(escape->text), "\\%c", (char)character);
 	else if (character == '\n' || character == '\t')
 		strcpy(escape->text, character == '\n' ? "\\n" : "\\t");
-	else // no character that steers a terminal needs more digits
+	else // characters that steer a terminal need no more digits
 		snprintf(escape->text, sizeof(escape->text), "\\u%04x", character & 0xffff);
 }
 
-/** Sets `*plain` to the bytes at `string` that need no change, and `escape` to what follows them;
- * returns what is behind that. */
+/** Sets `*plain` to the bytes at `string` that need no change, and `escape` to the following
+ * character's escape. Returns the address behind it. */
 static const char *read_piece(const char *string, size_t *plain, struct escape *escape)
 {
 	const char *at = string;
@@ -103,7 +103,7 @@ static const char *read_piece(const char *string, size_t *plain, struct escape *
 	escape->text[0] = '\0';
 	while (*at) {
 		size_t size = hawk_utf8_length(at);
-		/* As an escape it is the same string, wherever the document is shown. */
+		/* An escape gives the same string, and is safe wherever the document is shown. */
 		uint32_t steering = size ? hawk_utf8_steering(at, size) : 0;
 
 		if (!size || steering || *at == '"' || *at == '\\') {

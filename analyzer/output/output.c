@@ -19,12 +19,12 @@
 
 void hawk_output_init(struct hawk_output *output, int fd)
 {
-	/* All but the buffer. */
+	/* Clears all but the buffer. */
 	memset(output, 0, offsetof(struct hawk_output, buffer));
 	output->fd = fd;
 }
 
-/** Whether `info` is of the file that standard output leads to. */
+/** Returns true if `info` describes the file that standard output leads to. */
 static bool is_standard_output(const struct stat *info)
 {
 	struct stat standard;
@@ -33,7 +33,7 @@ static bool is_standard_output(const struct stat *info)
 	       standard.st_ino == info->st_ino;
 }
 
-/** Opens what is there and is no file to be replaced: /dev/stdout, a fifo, a device. */
+/** Opens an existing path that must not be replaced: /dev/stdout, a fifo, a device. */
 static int open_directly(const char *path, const struct stat *info)
 {
 	if (is_standard_output(info))
@@ -114,7 +114,7 @@ void hawk_filter_add(struct hawk_output *output, struct hawk_filter *filter)
 	output->filter = filter;
 }
 
-/** Asks and tells those who want to know of bytes, and sends them on their way. */
+/** Calls the hooks for `bytes`, then passes them on. */
 static void send(struct hawk_output *output, const char *bytes, size_t size)
 {
 	if (output->is_right && size && !output->errnum &&
@@ -166,7 +166,7 @@ void hawk_output_deinit(struct hawk_output *output)
 	if (!output)
 		return;
 	if (!output->errnum)
-		output->errnum = ECANCELED; // filters have nothing more to say
+		output->errnum = ECANCELED; // filters must write nothing more
 	hawk_output_end_filters(output);
 	hawk_output_file_destroy(output->file);
 	output->file = NULL;

@@ -17,7 +17,7 @@ struct zstd {
 	unsigned char compressed[HAWK_FILTER_BYTES];
 };
 
-/** Compresses `size` bytes, and with ZSTD_e_end what is held back. */
+/** Compresses `size` bytes; with ZSTD_e_end also bytes held back. */
 static void run(struct zstd *zstd, const void *bytes, size_t size, ZSTD_EndDirective directive)
 {
 	struct hawk_output *output = zstd->filter.output;
@@ -77,7 +77,7 @@ struct hawk_error *hawk_output_zstd(struct hawk_output *output)
 {
 	(void)output;
 	return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
-				 "this hawk-core was built without zstd; gzip is there");
+				 "this hawk-core was built without zstd; use gzip");
 }
 
 #endif

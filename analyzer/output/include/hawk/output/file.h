@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A file that appears under its name when it is complete, or never.
+ * A file that appears under its name only when complete.
  *
- * Until then it has no name at all (O_TMPFILE), so that nothing is left even by SIGKILL. Where the
- * file system has no such files, it has a temporary name beside its own.
+ * Until then it has no name (O_TMPFILE), so that even SIGKILL leaves nothing. If the file system
+ * lacks such files, it has a temporary name beside its own.
  */
 #ifndef HAWK_ANALYZER_OUTPUT_FILE_H
 #define HAWK_ANALYZER_OUTPUT_FILE_H
@@ -13,8 +13,8 @@
 
 struct hawk_output_file;
 
-/** Creates it, with mode 0600, in the folder of `path`. `named`: with a temporary name. Returns 0
- * or an errno; `*fd`, for reading and writing, belongs to the caller. */
+/** Creates the file, with mode 0600, in the folder of `path`. `named` gives it a temporary name.
+ * Returns 0 or an errno; `*fd`, for reading and writing, belongs to the caller. */
 int hawk_output_file_create(const char *path, bool named, int *fd, struct hawk_output_file **ret);
 
 /** Gives the complete file its name and makes it survive a crash of the machine. Returns 0 or an

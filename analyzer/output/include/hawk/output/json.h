@@ -4,9 +4,9 @@
  * A streaming JSON writer; keeps only the nesting.
  *
  * Output is always valid UTF-8: invalid bytes become U+FFFD, control characters are escaped.
- * Addresses are "0x..." strings, because JavaScript's numbers end at 2^53. Keys are the program's
- * own and are written as they are. Containers in the first `lines` levels put each element on its
- * own line, for line tools.
+ * Addresses are "0x..." strings, because JavaScript's numbers end at 2^53. Keys are hawk-core's own
+ * and are written unchanged. Containers in the first `lines` levels put each element on its own
+ * line, for line tools.
  */
 #ifndef HAWK_ANALYZER_OUTPUT_JSON_H
 #define HAWK_ANALYZER_OUTPUT_JSON_H
@@ -24,7 +24,7 @@ struct hawk_json {
 	unsigned depth;
 	unsigned lines;
 	bool after_key;
-	bool filled[HAWK_JSON_DEPTH_MAX]; /**< the container at that depth has an element */
+	bool filled[HAWK_JSON_DEPTH_MAX]; /**< the container at this depth has an element */
 	struct hawk_json_frames *frames;  /**< the document's (report/json/frames.h); NULL = none */
 };
 
@@ -50,7 +50,7 @@ void hawk_json_id(struct hawk_json *json, uint64_t id);
 void hawk_json_address(struct hawk_json *json, uint64_t address);
 /** Fixed point with three digits; null unless finite. */
 void hawk_json_seconds(struct hawk_json *json, double seconds);
-/** Lower-case hex digits of bytes (a build-id); null if there are none. */
+/** Lower-case hex digits of bytes (a build-id); null for no bytes. */
 void hawk_json_bytes(struct hawk_json *json, const uint8_t *bytes, uint32_t count);
 
 /** Key and value in one; the container stays open. */

@@ -5,8 +5,7 @@
  * compressed or encoded.
  *
  * Keeps the first error and drops all later output; callers check once, with hawk_output_finish().
- * A file appears there, complete, or never. Numbers are formatted by hand, without printf's
- * parsing.
+ * A file appears complete or never. Numbers are formatted by hand, without printf's parsing.
  */
 #ifndef HAWK_ANALYZER_OUTPUT_OUTPUT_H
 #define HAWK_ANALYZER_OUTPUT_OUTPUT_H
@@ -24,7 +23,7 @@ struct hawk_output_file;
 enum { HAWK_OUTPUT_BUFFER_BYTES = 256 * 1024 };
 
 struct hawk_output {
-	int fd;        /**< where bytes go in the end */
+	int fd;        /**< final destination of bytes */
 	int errnum;    /**< of the first write that failed; 0 = none */
 	bool terminal; /**< ends on a terminal (perhaps via a pager): escape foreign strings */
 	/**
@@ -41,9 +40,9 @@ struct hawk_output {
 	bool (*is_right)(void *context);
 	void *is_right_context;
 	char *path;                    /**< of hawk_output_open_file(); NULL = standard output */
-	struct hawk_output_file *file; /**< not yet there under its name; NULL = none */
-	bool force;                    /**< it may replace another */
-	struct hawk_filter *filter;    /**< the first that bytes pass; NULL = none */
+	struct hawk_output_file *file; /**< not yet under its name; NULL = none */
+	bool force;                    /**< may replace an existing file */
+	struct hawk_filter *filter;    /**< the first filter that bytes pass; NULL = none */
 	size_t used;
 	char buffer[HAWK_OUTPUT_BUFFER_BYTES];
 };
@@ -52,14 +51,14 @@ struct hawk_output {
 void hawk_output_init(struct hawk_output *output, int fd);
 
 /**
- * Initializes with a file of mode 0600 that hawk_output_finish() gives its name. One that exists is
- * an error, or with `force` replaced; of a symbolic link, the link is. A pipe or a device, and what
- * standard output leads to, are written directly, then `output->file` is NULL.
+ * Initializes with a file of mode 0600 that hawk_output_finish() gives its name. An existing file
+ * is an error, or replaced with `force`; a symbolic link is itself replaced. A pipe, a device and
+ * the target of standard output are written directly; `output->file` is then NULL.
  * hawk_output_deinit() is needed also after an error.
  */
 struct hawk_error *hawk_output_open_file(struct hawk_output *output, const char *path, bool force);
 
-/** Frees all but `output` itself; without hawk_output_finish() there is no file. Accepts NULL. */
+/** Frees all but `output` itself. Without hawk_output_finish() no file appears. Accepts NULL. */
 void hawk_output_deinit(struct hawk_output *output);
 
 /** Returns the path or "standard output". */
@@ -72,26 +71,26 @@ static inline const char *hawk_output_name(const struct hawk_output *output)
 struct hawk_error *hawk_output_refuse_terminal(const struct hawk_output *output, const char *what);
 
 /*
- * From now on bytes pass this filter before those added earlier: base64, then gzip, gives a gzip
- * stream in base64. HAWK_ERROR_UNSUPPORTED if hawk-core was built without it.
+ * Adds a filter that later bytes pass before the filters added earlier: base64, then gzip, gives a
+ * gzip stream in base64. Fails with HAWK_ERROR_UNSUPPORTED if hawk-core was built without it.
  */
 struct hawk_error *hawk_output_gzip(struct hawk_output *output);
 struct hawk_error *hawk_output_zstd(struct hawk_output *output);
 struct hawk_error *hawk_output_base64(struct hawk_output *output);
 
-/** Completes what all filters wrote and removes them; later bytes pass none. */
+/** Completes all filters' streams and removes the filters; later bytes pass none. */
 void hawk_output_end_filters(struct hawk_output *output);
 
-/** Gives the filters what is buffered, or writes it out. */
+/** Passes buffered bytes to the filters, or writes them. */
 void hawk_output_flush(struct hawk_output *output);
 
-/** Flushes, ends filters, and gives a file its name. Returns the first error, also one of earlier
- * writes; then a file is not there. */
+/** Flushes, ends filters, and gives a file its name. Returns the first error, also of earlier
+ * writes; then no file appears. */
 struct hawk_error *hawk_output_finish(struct hawk_output *output);
 
 void hawk_output_append(struct hawk_output *output, const void *bytes, size_t size);
 
-/** Appends the whole file `fd`, which stays open. Returns errors of reading. */
+/** Appends the whole file `fd`, which stays open. Returns read errors. */
 struct hawk_error *hawk_output_append_file(struct hawk_output *output, int fd);
 
 void hawk_output_puts(struct hawk_output *output, const char *string);
