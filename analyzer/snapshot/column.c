@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Growing bytes, and the numbers in them that need more than one byte.
+ * Grows the bytes, and codes numbers of more than one byte.
  */
 #include "hawk/snapshot/column.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Finding and decoding the frames of a snapshot.
+ * Finds and decodes the frames of a snapshot.
  */
 #include "hawk/snapshot/reader.h"
 
@@ -19,11 +19,11 @@
 #include <zstd.h>
 #endif
 
-/** A frame's header, copied because files may put it anywhere, and where its contents lie. */
+/** A frame's header, copied because it may be unaligned, and its contents' place. */
 struct found {
 	struct hawk_snapshot_frame frame;
 	const uint8_t *contents;
-	bool damaged; /**< its checksum does not hold */
+	bool damaged; /**< its checksum is wrong */
 };
 
 /** The frames of one section. */
@@ -38,7 +38,7 @@ struct hawk_snapshot {
 	struct frames sections[HAWK_SNAPSHOT_SECTIONS];
 	const char *damaged_section; /**< the first one; NULL = none */
 	bool cut;
-	bool listed; /**< the table of contents vouches for the frames' headers */
+	bool listed; /**< the table of contents confirms the frames' headers */
 };
 
 static const char *const section_names[HAWK_SNAPSHOT_SECTIONS] = {
@@ -132,13 +132,13 @@ static struct hawk_error *add_frame(struct hawk_snapshot *snapshot, const struct
 	return NULL;
 }
 
-/** The table of contents, as the frames themselves tell it. */
+/** The table of contents, computed from the frames. */
 struct list {
 	uint64_t frames;
 	uint64_t check;
 };
 
-/* Compares it with the last frame's. */
+/* Compares the computed table of contents with the last frame's. */
 static struct hawk_error *check_end(struct hawk_snapshot *snapshot, const struct found *end,
 				    const struct list *list)
 {
@@ -156,7 +156,7 @@ static struct hawk_error *check_end(struct hawk_snapshot *snapshot, const struct
 	return NULL;
 }
 
-/* Hops over the frames up to the end, or to one that cannot be. */
+/* Hops over the frames up to the end, or to an impossible one. */
 static struct hawk_error *find_frames(struct hawk_snapshot *snapshot, const uint8_t *bytes,
 				      size_t size)
 {
@@ -184,7 +184,7 @@ static struct hawk_error *find_frames(struct hawk_snapshot *snapshot, const uint
 	return err;
 }
 
-/* What a damaged frame holds is known only if its header is known to be whole. */
+/* Reads all frames. A damaged frame's section is known only if its header is confirmed. */
 static struct hawk_error *read_frames(struct hawk_snapshot *snapshot, const uint8_t *bytes,
 				      size_t size)
 {
@@ -259,7 +259,7 @@ static struct hawk_error *decompress(const struct found *found, uint8_t *to)
 	(void)found;
 	(void)to;
 	return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
-				 "is a snapshot compressed with zstd, which was not there when "
+				 "is a snapshot compressed with zstd, which was missing when "
 				 "this program was built");
 }
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Frames are compressed on several threads, a batch at a time, so that memory stays small.
+ * Compresses frames on several threads, a batch at a time, so that memory use stays small.
  */
 #include "hawk/snapshot/writer.h"
 
@@ -48,11 +48,11 @@ void hawk_snapshot_begin(struct hawk_snapshot_writer *writer, struct hawk_output
 	hawk_output_append(output, &header, sizeof(header));
 }
 
-/** A frame on its way to the file. */
+/** A frame ready for the file. */
 struct packed {
 	struct hawk_snapshot_frame frame;
 	struct hawk_snapshot_piece piece;
-	uint8_t *bytes; /**< compressed, owned; NULL = as they are */
+	uint8_t *bytes; /**< compressed, owned; NULL = uncompressed */
 	struct hawk_error *err;
 };
 
@@ -145,7 +145,7 @@ struct hawk_error *hawk_snapshot_put(struct hawk_snapshot_writer *writer,
 
 	pack(&packed, section);
 	err = write_packed(writer, &packed);
-	packed.piece.column = (struct hawk_column){0}; // the caller's
+	packed.piece.column = (struct hawk_column){0}; // owned by the caller
 	hawk_cleanup_packed(&packed);
 	return err;
 }
@@ -211,7 +211,7 @@ const char *hawk_snapshot_path(const struct hawk_snapshot_writer *writer, const 
 	return slash && writer->flags & HAWK_SNAPSHOT_BASE_PATHS ? slash + 1 : path;
 }
 
-/* The length of the folders that `text`, which begins with '/', begins with. */
+/* Returns the length of the leading folders of `text`, which begins with '/'. */
 static size_t folders_of(const char *text)
 {
 	size_t length = strcspn(text, " \t\n\"'():;,");

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The contents of a snapshot's frames: numbers in as many bytes as they need, seven bits to a byte,
- * the lowest first; the high bit says that another byte follows. Signed numbers are folded first
- * (0, -1, 1, -2 ... become 0, 1, 2, 3 ...), strings follow their length.
+ * The contents of a snapshot's frames: numbers in as many bytes as needed, seven bits to a byte,
+ * the lowest first; the high bit means that another byte follows. Signed numbers are folded first
+ * (0, -1, 1, -2 ... become 0, 1, 2, 3 ...). A string follows its length.
  *
- * Reading uses the cursor of base/: past the end, and for a number of more than 64 bits, there are
- * zeros, and the cursor has failed.
+ * Reading uses the cursor of base/: a read past the end, or of a number of more than 64 bits, gives
+ * 0 and makes the cursor fail.
  */
 #ifndef HAWK_ANALYZER_SNAPSHOT_COLUMN_H
 #define HAWK_ANALYZER_SNAPSHOT_COLUMN_H
@@ -17,7 +17,7 @@
 
 enum { HAWK_VARINT_BYTES_MAX = 10 };
 
-/** Bytes to be written. Zeros: empty. Running out of memory sets `failed`, and later puts do
+/** Bytes to write; zeros mean empty. Running out of memory sets `failed`, and later puts do
  * nothing. */
 struct hawk_column {
 	uint8_t *bytes;
@@ -26,14 +26,14 @@ struct hawk_column {
 	bool failed;
 };
 
-/** Makes room for `bytes` more; false = out of memory. */
+/** Makes room for `bytes` more; returns false if memory runs out. */
 bool hawk_column_reserve(struct hawk_column *column, size_t bytes);
 
 void hawk_column_deinit(struct hawk_column *column);
 
 void hawk_column_put_bytes(struct hawk_column *column, const void *bytes, size_t size);
 
-/** NULL is put as an empty string. */
+/** Puts a string; NULL becomes an empty string. */
 void hawk_column_put_string(struct hawk_column *column, const char *string);
 
 static inline void hawk_column_put(struct hawk_column *column, uint64_t value)
@@ -68,15 +68,15 @@ static inline int64_t hawk_column_get_signed(struct hawk_cursor *cursor)
 	return (int64_t)(value >> 1 ^ -(value & 1));
 }
 
-/** A number of at most `max`; fails above. */
+/** Reads a number of at most `max`; fails above. */
 uint64_t hawk_column_get_below(struct hawk_cursor *cursor, uint64_t max);
 
-/** How many items follow, each of which takes at least one byte; fails if there are not so many
- * bytes. */
+/** Reads the number of items that follow, each of at least one byte; fails if fewer bytes are left.
+ */
 size_t hawk_column_get_count(struct hawk_cursor *cursor);
 
-/** A string in place, not NUL-terminated, without a NUL in it; NULL, and failed, if it is not
- * there. */
+/** Reads a string in place, not NUL-terminated, without a NUL in it. Returns NULL and fails if it
+ * is cut off. */
 const char *hawk_column_get_string(struct hawk_cursor *cursor, size_t *length);
 
 static inline void hawk_cleanup_column(struct hawk_column *column)

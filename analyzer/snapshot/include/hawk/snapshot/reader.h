@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The frames of a snapshot, found by hopping from header to header. All checksums are tested when
- * it is opened; contents are decoded when asked for. Hostile input: nothing in a frame is trusted
- * but that its bytes are the writer's.
+ * Reads the frames of a snapshot, found by hopping from header to header. All checksums are tested
+ * when it is opened; contents are decoded on demand. Hostile input: checksums show only that bytes
+ * are the writer's, and nothing in a frame is trusted.
  */
 #ifndef HAWK_ANALYZER_SNAPSHOT_READER_H
 #define HAWK_ANALYZER_SNAPSHOT_READER_H
@@ -16,13 +16,13 @@
 
 struct hawk_snapshot;
 
-/** Returns true if these are the first bytes of a snapshot, whatever its version. */
+/** Returns true for the first bytes of a snapshot of any version. */
 bool hawk_snapshot_is(const uint8_t *bytes, size_t size);
 
 /**
- * Finds the frames in the file's `bytes`, which must outlive `ret`. HAWK_ERROR_UNSUPPORTED for a
- * newer version, HAWK_ERROR_FORMAT if the header or the table of contents is damaged, or a frame
- * that no table of contents vouches for.
+ * Finds the frames in the file's `bytes`, which must outlive `ret`. Fails with
+ * HAWK_ERROR_UNSUPPORTED for a newer version, with HAWK_ERROR_FORMAT if the header or the table of
+ * contents is damaged, or a frame that no table of contents confirms.
  */
 struct hawk_error *hawk_snapshot_open(const uint8_t *bytes, size_t size,
 				      struct hawk_snapshot **ret);
@@ -40,7 +40,7 @@ bool hawk_snapshot_is_cut(const struct hawk_snapshot *snapshot);
  * refuses; NULL = none. */
 const char *hawk_snapshot_damaged_section(const struct hawk_snapshot *snapshot);
 
-/** Returns how many frames of `section` are there. */
+/** Returns the number of present frames of `section`. */
 size_t hawk_snapshot_frame_count(const struct hawk_snapshot *snapshot,
 				 enum hawk_snapshot_section section);
 
@@ -52,7 +52,7 @@ struct hawk_snapshot_contents {
 	void *owned;               /**< decoded bytes; NULL = in place */
 };
 
-/** Reads frame `number` of `section`. HAWK_ERROR_FORMAT if it is not there or damaged. */
+/** Reads frame `number` of `section`. Fails with HAWK_ERROR_FORMAT if it is missing or damaged. */
 struct hawk_error *hawk_snapshot_read(const struct hawk_snapshot *snapshot,
 				      enum hawk_snapshot_section section, size_t number,
 				      struct hawk_snapshot_contents *ret);
@@ -65,21 +65,21 @@ void hawk_snapshot_contents_deinit(struct hawk_snapshot_contents *contents);
 size_t hawk_snapshot_frame_of(const struct hawk_snapshot *snapshot,
 			      enum hawk_snapshot_section section, uint64_t item);
 
-/** Returns NULL if the frames of `section` hold items 0 .. `items` - 1 and no others, else why not.
- */
+/** Returns NULL if the frames of `section` hold exactly items 0 .. `items` - 1, else the error. */
 struct hawk_error *hawk_snapshot_is_whole(const struct hawk_snapshot *snapshot,
 					  enum hawk_snapshot_section section, uint64_t items);
 
-/** Takes the contents of a frame, on any thread. */
+/** Called with the contents of a frame, on any thread. */
 typedef struct hawk_error *hawk_snapshot_take(void *context,
 					      struct hawk_snapshot_contents *contents);
 
-/** Has `take` take all frames of `section`, which is whole, on several threads in any order. */
+/** Calls `take` for all frames of `section`, which must be whole, on several threads in any order.
+ */
 struct hawk_error *hawk_snapshot_read_all(const struct hawk_snapshot *snapshot,
 					  enum hawk_snapshot_section section, uint64_t items,
 					  hawk_snapshot_take *take, void *context);
 
-/** HAWK_ERROR_FORMAT: what `section` holds makes no sense, though its checksum holds. */
+/** Returns HAWK_ERROR_FORMAT for a `section` with impossible contents but a valid checksum. */
 struct hawk_error *hawk_snapshot_nonsense(enum hawk_snapshot_section section);
 
 static inline void hawk_cleanup_contents(struct hawk_snapshot_contents *contents)

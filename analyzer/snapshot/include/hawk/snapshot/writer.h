@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Writes the frames of a snapshot, in the order in which they are put. What they hold is up to the
- * layers that own it.
+ * Writes the frames of a snapshot, in the order in which they are put. Other layers define their
+ * contents.
  */
 #ifndef HAWK_ANALYZER_SNAPSHOT_WRITER_H
 #define HAWK_ANALYZER_SNAPSHOT_WRITER_H
@@ -13,7 +13,7 @@
 #include "hawk_snapshot.h"
 
 struct hawk_snapshot_writer {
-	struct hawk_output *output; /**< whose error is the writer's */
+	struct hawk_output *output; /**< its error is the writer's */
 	uint64_t flags;             /**< enum hawk_snapshot_flag */
 	uint64_t frames;
 	uint64_t list_check; /**< of the headers of all frames so far */
@@ -23,24 +23,23 @@ struct hawk_snapshot_writer {
 void hawk_snapshot_begin(struct hawk_snapshot_writer *writer, struct hawk_output *output,
 			 uint64_t flags);
 
-/** What one frame is made of. */
+/** The input of one frame. */
 struct hawk_snapshot_piece {
 	uint64_t first; /**< number of the first item */
 	uint64_t items;
 	struct hawk_column column;
 };
 
-/** Writes one frame; an empty one, too. */
+/** Writes one frame, even an empty one. */
 struct hawk_error *hawk_snapshot_put(struct hawk_snapshot_writer *writer,
 				     enum hawk_snapshot_section section,
 				     const struct hawk_snapshot_piece *piece);
 
-/** Fills piece `number`, which is zeros. On any thread. */
+/** Called to fill piece `number`, which is zeros, on any thread. */
 typedef struct hawk_error *hawk_snapshot_fill(void *context, size_t number,
 					      struct hawk_snapshot_piece *piece);
 
-/** Writes `count` frames, which `fill` fills on several threads; they are written in the order of
- * their numbers. */
+/** Writes `count` frames in order of their numbers; `fill` fills them on several threads. */
 struct hawk_error *hawk_snapshot_put_all(struct hawk_snapshot_writer *writer,
 					 enum hawk_snapshot_section section, size_t count,
 					 hawk_snapshot_fill *fill, void *context);
@@ -48,10 +47,10 @@ struct hawk_error *hawk_snapshot_put_all(struct hawk_snapshot_writer *writer,
 /** Writes the last frame. */
 struct hawk_error *hawk_snapshot_finish(struct hawk_snapshot_writer *writer);
 
-/** The last component of `path` if the snapshot is to have no folders, else `path`. */
+/** Returns the last component of `path` for a snapshot without folders, else `path`. */
 const char *hawk_snapshot_path(const struct hawk_snapshot_writer *writer, const char *path);
 
-/** Puts a sentence in which words that begin with '/' are paths, treated likewise. */
+/** Puts a sentence; words that begin with '/' are paths, shortened likewise. */
 void hawk_snapshot_put_text(const struct hawk_snapshot_writer *writer, struct hawk_column *column,
 			    const char *text);
 
