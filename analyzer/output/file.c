@@ -91,8 +91,7 @@ static int rename_to_free_name(struct hawk_output_file *file)
 		file->named = false;
 		return 0;
 	}
-	if (errno != EINVAL) // the file system lacks this flag; linking, tried next, detects a
-			     // taken name too
+	if (errno != EINVAL) // flag not supported: link() detects a taken name too
 		return errno;
 	return link(file->temporary, file->path) == 0 ? 0 : errno;
 }
