@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* Appends the class of the virtual table: from its symbol, else from its place. */
+/* Appends the class of the virtual table: from its symbol or type_info, else from its place. */
 static void append_vtable(struct hawk_symbols *symbols, const struct hawk_class *class,
 			  struct hawk_text *text)
 {
@@ -20,7 +20,7 @@ static void append_vtable(struct hawk_symbols *symbols, const struct hawk_class 
 	const char *symbol = NULL, *base = strrchr(class->module->path, '/');
 	uint64_t offset;
 
-	if (hawk_error_swallow(hawk_symbols_name(
+	if (!hawk_error_swallow(hawk_symbols_name(
 		    symbols, &module, class->module->bias + class->offset, &symbol, &offset)) &&
 	    symbol && !strncmp(symbol, prefix, sizeof(prefix) - 1))
 		hawk_text_puts(text, symbol + sizeof(prefix) - 1);

@@ -13,6 +13,7 @@
 #include <xxhash.h>
 
 #include "answers.h"
+#include "contents.h"
 #include "hawk/base/cleanup.h"
 #include "state.h"
 
@@ -408,12 +409,17 @@ static const struct hawk_symbol *find_symbol(const struct hawk_symbol_table *tab
 /* Names a place; addresses are link-time. */
 static struct hawk_error *name_place(struct hawk_symbols *symbols,
 				     const struct hawk_symbol_file *file, uint64_t address,
-				     struct hawk_symbol_place *place)
+				     uint64_t bias, struct hawk_symbol_place *place)
 {
 	const struct hawk_symbol *symbol = find_symbol(&file->table, address, place);
 
-	if (!symbol)
-		return NULL;
+	if (!symbol) {
+		struct hawk_error *err = hawk_symbols_name_vtable(symbols, address + bias, place);
+
+		if (place->name)
+			narrow(place, address, address + 1);
+		return err;
+	}
 	place->name = hawk_symbols_readable(symbols, symbol->name);
 	place->offset = address - symbol->address;
 	return place->name ? NULL : &hawk_enomem;
@@ -422,7 +428,7 @@ static struct hawk_error *name_place(struct hawk_symbols *symbols,
 /* Names a place with its section, and keeps it for a snapshot. */
 static struct hawk_error *find_place(struct hawk_symbols *symbols,
 				     const struct hawk_symbol_file *file, uint64_t address,
-				     struct hawk_symbol_place *ret)
+				     uint64_t bias, struct hawk_symbol_place *ret)
 {
 	struct hawk_symbol_place place = {.end = UINT64_MAX};
 	struct hawk_error *err;
@@ -431,7 +437,7 @@ static struct hawk_error *find_place(struct hawk_symbols *symbols,
 		*ret = hawk_answers_place(file->answers, address);
 		return NULL;
 	}
-	err = name_place(symbols, file, address, &place);
+	err = name_place(symbols, file, address, bias, &place);
 	if (err)
 		return err;
 	find_section(file, address, &place);
@@ -450,14 +456,17 @@ struct hawk_error *hawk_symbols_name(struct hawk_symbols *symbols,
 	struct hawk_error *err = NULL;
 
 	if (module) {
+		uint64_t bias;
+
 		err = hawk_symbols_file(symbols, module, &file);
 		if (err)
 			return err;
-		address -= hawk_symbols_bias(file, module);
+		bias = hawk_symbols_bias(file, module);
+		address -= bias;
 		if (file->answers || symbols->questions)
-			err = find_place(symbols, file, address, &place);
+			err = find_place(symbols, file, address, bias, &place);
 		else
-			err = name_place(symbols, file, address, &place);
+			err = name_place(symbols, file, address, bias, &place);
 	}
 	*name = place.name;
 	*offset = place.offset;
@@ -476,7 +485,7 @@ struct hawk_error *hawk_symbols_place(struct hawk_symbols *symbols,
 	if (err)
 		return err;
 	bias = hawk_symbols_bias(file, module);
-	err = find_place(symbols, file, address - bias, &place);
+	err = find_place(symbols, file, address - bias, bias, &place);
 	if (err)
 		return err;
 	place.start += bias;

@@ -79,10 +79,28 @@ struct hawk_error *hawk_symbols_aliases(struct hawk_symbols *symbols,
 					const struct hawk_symbol_module *module, uint64_t pc,
 					bool exact, const char **names, size_t max, size_t *count);
 
-/** Returns the data or function symbol that covers `address` of `module` in `*name`, or NULL. */
+/** Returns the data or function symbol that covers `address` of `module` in `*name`, or NULL. A
+ * virtual table without a symbol is named by its type_info, as if it had one. */
 struct hawk_error *hawk_symbols_name(struct hawk_symbols *symbols,
 				     const struct hawk_symbol_module *module, uint64_t address,
 				     const char **name, uint64_t *offset);
+
+/**
+ * Returns the bytes that the file of the target's module holds for `address`, as they were before
+ * relocation, and how many follow. NULL: no file was found, or it has none. Opens the file. They
+ * live as long as the symbols object.
+ */
+const uint8_t *hawk_symbols_bytes(struct hawk_symbols *symbols, uint64_t address,
+				  uint64_t *available);
+
+/** Called for a data object; a returned error ends it. */
+typedef struct hawk_error *hawk_object_function(void *context, uint64_t address, uint64_t bytes);
+
+/** Goes through the data objects of a module whose symbols, as in the file, begin with `prefix`. */
+struct hawk_error *hawk_symbols_each_object(struct hawk_symbols *symbols,
+					    const struct hawk_symbol_module *module,
+					    const char *prefix, hawk_object_function *take,
+					    void *context);
 
 /** Returns a copy of `string` that belongs to the symbols object, the same one for the same string.
  * NULL = out of memory. */

@@ -78,6 +78,12 @@ struct hawk_module {
 	uint32_t build_id_bytes; /**< 0 = none found in the target's memory */
 };
 
+/** Returns true for a program that is not position-independent: nothing in it is relocated. */
+static inline bool hawk_module_is_fixed(const struct hawk_module *module)
+{
+	return module->main && module->has_bias && !module->bias;
+}
+
 /** The process, and its end. */
 enum { HAWK_END_NAMES = 4 };
 
