@@ -76,9 +76,10 @@ static struct hawk_error *make_schema(struct hawk_session *session, struct answe
 		.groups = (size_t)session->settings->top,
 		.site = HAWK_SCHEMA_ANY_SITE,
 	};
-	struct hawk_error *err = NULL;
+	struct hawk_block_types *types;
+	struct hawk_error *err = hawk_session_types(session, &types);
 
-	if (ret->site->given)
+	if (!err && ret->site->given)
 		err = hawk_site_prefix_find(session->heap, &ret->site->prefix, &query.site);
 	if (!err && blocks)
 		err = hawk_selection_bits_make(session->heap, blocks, false, &chosen);
@@ -86,7 +87,7 @@ static struct hawk_error *make_schema(struct hawk_session *session, struct answe
 	if (!err)
 		err = hawk_session_readable(session);
 	if (!err)
-		err = hawk_schema_make(session->heap, &query, &session->vtables, &session->findings,
+		err = hawk_schema_make(session->heap, &query, types, &session->findings,
 				       &ret->schema);
 	ret->report = (struct hawk_schema_report){
 		.pointers = &session->report,

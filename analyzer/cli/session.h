@@ -20,7 +20,7 @@ struct hawk_session {
 	struct hawk_findings findings;
 	struct hawk_target *target;
 	struct hawk_symbols *symbols;
-	struct hawk_vtable_oracle vtables;
+	struct hawk_vtables vtables; /**< found for the graph, or the heap */
 
 	/* What has been made of the target, each once, from those before it: see
 	 * hawk_session_heap() and those below. NULL before that. */

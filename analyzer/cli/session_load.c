@@ -64,6 +64,7 @@ void hawk_session_drop_heap(struct hawk_session *session)
 		hawk_graph_deinit(session->graph);
 	if (session->heap)
 		hawk_heap_deinit(session->heap);
+	hawk_vtables_deinit(&session->vtables);
 	free(session->paths);
 	free(session->reach);
 	free(session->graph);
@@ -122,17 +123,6 @@ struct hawk_error *hawk_session_readable(const struct hawk_session *session)
 				 "the process runs on, and its memory was not kept");
 }
 
-/** Virtual tables that are in files only are known by their symbols. */
-static struct hawk_error *is_vtable(void *context, uint64_t word, bool *ret)
-{
-	struct hawk_session *session = context;
-	struct hawk_block_types *types;
-	struct hawk_error *err = hawk_session_types(session, &types);
-
-	*ret = !err && hawk_block_type_of_vtable(types, word);
-	return err;
-}
-
 struct hawk_error *hawk_session_sites(struct hawk_session *session)
 {
 	struct hawk_error *err;
@@ -143,10 +133,12 @@ struct hawk_error *hawk_session_sites(struct hawk_session *session)
 	if (!heap)
 		return &hawk_enomem;
 	capture_stacks(session);
-	session->vtables = (struct hawk_vtable_oracle){is_vtable, session};
+	session->vtables.target = session->target;
+	session->vtables.symbols = session->symbols;
 	err = session->settings->no_native
 		      ? hawk_heap_load_traced(session->target, &session->findings, heap)
-		      : hawk_heap_load(session->target, &session->findings, heap);
+		      : hawk_heap_load(session->target, &session->vtables, &session->findings,
+				       heap);
 	if (!err)
 		session->heap = take_ptr(&heap);
 	return err;
@@ -174,6 +166,8 @@ static struct hawk_error *make_graph(struct hawk_session *session, struct hawk_f
 	if (!graph)
 		return &hawk_enomem;
 	err = hawk_session_readable(session);
+	if (!err)
+		err = hawk_vtables_find(&session->vtables);
 	if (!err)
 		err = hawk_graph_make(session->heap, &session->vtables, findings, graph);
 	if (!err)

@@ -17,8 +17,7 @@ enum {
 	LINE_EDGES = (1 << HAWK_LINE_LOG2) / sizeof(uint32_t),
 };
 
-struct hawk_error *hawk_graph_make(const struct hawk_heap *heap,
-				   const struct hawk_vtable_oracle *vtables,
+struct hawk_error *hawk_graph_make(const struct hawk_heap *heap, const struct hawk_vtables *vtables,
 				   struct hawk_findings *findings, struct hawk_graph *ret)
 {
 	struct hawk_graph graph;

@@ -30,8 +30,8 @@ struct finder;
 
 /** Decides about an interior pointer from block `source` to `block`, whose value is `value`: number
  * `number` among edges, or among roots (`source` is HAWK_BLOCK_NOWHERE). */
-typedef struct hawk_error *judge_function(struct finder *finder, uint32_t number, uint32_t source,
-					  uint32_t block, uint64_t value);
+typedef void judge_function(struct finder *finder, uint32_t number, uint32_t source, uint32_t block,
+			    uint64_t value);
 
 struct finder {
 	const struct hawk_graph *graph;
@@ -56,26 +56,21 @@ static void add_explained(struct finder *finder, uint32_t number, uint32_t sourc
 }
 
 /* Judges by the block's contents, or by the pointer being one past its end. */
-static struct hawk_error *judge_contents(struct finder *finder, uint32_t number, uint32_t source,
-					 uint32_t block, uint64_t value)
+static void judge_contents(struct finder *finder, uint32_t number, uint32_t source, uint32_t block,
+			   uint64_t value)
 {
 	const struct hawk_block_index *index = finder->explainer.index;
-	unsigned heuristic;
-	struct hawk_error *err =
-		hawk_explainer_explain(&finder->explainer, block, value, &heuristic);
+	unsigned heuristic = hawk_explainer_explain(&finder->explainer, block, value);
 
-	if (err)
-		return err;
 	if (heuristic)
 		add_explained(finder, number, source, heuristic);
 	if (finder->prefixes && heuristic != HAWK_HEURISTIC_ENDPOINTER && source != block)
 		hawk_prefixes_note(finder->prefixes, block, value - hawk_block_start(index, block));
-	return NULL;
 }
 
 /* Judges the pointers that contents do not explain, by other pointers to the site's blocks. */
-static struct hawk_error *judge_prefix(struct finder *finder, uint32_t number, uint32_t source,
-				       uint32_t block, uint64_t value)
+static void judge_prefix(struct finder *finder, uint32_t number, uint32_t source, uint32_t block,
+			 uint64_t value)
 {
 	bool known = source == HAWK_BLOCK_NOWHERE ? hawk_explained_root(&finder->explained, number)
 						  : hawk_explained_edge(&finder->explained, number);
@@ -84,7 +79,6 @@ static struct hawk_error *judge_prefix(struct finder *finder, uint32_t number, u
 	if (!known && hawk_prefixes_has(finder->prefixes, block, inside) &&
 	    inside < hawk_block_size(finder->explainer.index, block))
 		add_explained(finder, number, source, HAWK_HEURISTIC_PREFIX);
-	return NULL;
 }
 
 static bool read_register(const struct finder *finder, const struct hawk_root *root, uint64_t *ret)
@@ -109,11 +103,10 @@ static bool read_register(const struct finder *finder, const struct hawk_root *r
 	return true;
 }
 
-static struct hawk_error *find_in_roots(struct finder *finder)
+static void find_in_roots(struct finder *finder)
 {
 	for (size_t i = 0; i < finder->graph->roots.count; i++) {
 		const struct hawk_root *root = &finder->graph->roots.items[i];
-		struct hawk_error *err;
 		uint64_t value;
 
 		if (!(root->edge & HAWK_EDGE_INTERIOR))
@@ -122,36 +115,27 @@ static struct hawk_error *find_in_roots(struct finder *finder)
 			    ? !read_register(finder, root, &value)
 			    : !hawk_explainer_read_word(&finder->explainer, root->address, &value))
 			continue;
-		err = finder->judge(finder, (uint32_t)i, HAWK_BLOCK_NOWHERE, root->edge >> 1,
-				    value);
-		if (err)
-			return err;
+		finder->judge(finder, (uint32_t)i, HAWK_BLOCK_NOWHERE, root->edge >> 1, value);
 	}
-	return NULL;
 }
 
 /* Judges the edges among the words of `source`, in order; `*edge` is its next edge. Skips words
  * that are no edges. */
-static struct hawk_error *find_in_words(struct finder *finder, const struct hawk_word_range *range,
-					uint32_t source, uint32_t *edge, uint32_t end)
+static void find_in_words(struct finder *finder, const struct hawk_word_range *range,
+			  uint32_t source, uint32_t *edge, uint32_t end)
 {
 	const uint32_t *edges = finder->graph->edges;
 
 	for (size_t i = 0; i < range->words && *edge < end; i++) {
-		struct hawk_error *err;
 		uint64_t value;
 
 		memcpy(&value, range->bytes + i * WORD, WORD);
 		if (edges[*edge] != hawk_block_index_edge(finder->explainer.index, value))
 			continue;
 		++*edge;
-		if (!(edges[*edge - 1] & HAWK_EDGE_INTERIOR))
-			continue;
-		err = finder->judge(finder, *edge - 1, source, edges[*edge - 1] >> 1, value);
-		if (err)
-			return err;
+		if (edges[*edge - 1] & HAWK_EDGE_INTERIOR)
+			finder->judge(finder, *edge - 1, source, edges[*edge - 1] >> 1, value);
 	}
-	return NULL;
 }
 
 static struct hawk_error *find_in_block(struct finder *finder, struct hawk_words *words,
@@ -161,17 +145,16 @@ static struct hawk_error *find_in_block(struct finder *finder, struct hawk_words
 	uint32_t edges_end = finder->graph->offsets[block + 1];
 	struct hawk_stretch stretch = {0};
 	struct hawk_word_range range;
-	struct hawk_error *err = NULL;
 
-	while (!err && hawk_block_next_stretch(finder->explainer.index, block, &stretch)) {
+	while (hawk_block_next_stretch(finder->explainer.index, block, &stretch)) {
 		uint64_t at = stretch.start, end = stretch.end & -(uint64_t)WORD;
 
-		while (at < end && !err && hawk_words_next(words, at, end, &range)) {
-			err = find_in_words(finder, &range, block, &edge, edges_end);
+		while (at < end && hawk_words_next(words, at, end, &range)) {
+			find_in_words(finder, &range, block, &edge, edges_end);
 			at = range.start + range.words * WORD;
 		}
 	}
-	return !err && words->failed ? &hawk_enomem : err;
+	return words->failed ? &hawk_enomem : NULL;
 }
 
 /* Returns true if a block must be read again: it points to a block of a site with a prefix. */
@@ -236,11 +219,11 @@ static void find_in_piece(void *context, unsigned piece)
 {
 	struct finding *finding = context;
 	struct finder *finder = &finding->finders[piece];
-	struct hawk_error *err = piece ? NULL : find_in_roots(finder);
 
-	if (!err)
-		err = find_in_blocks(finder, finding->firsts[piece], finding->firsts[piece + 1]);
-	finding->errors[piece] = err;
+	if (!piece)
+		find_in_roots(finder);
+	finding->errors[piece] =
+		find_in_blocks(finder, finding->firsts[piece], finding->firsts[piece + 1]);
 }
 
 static struct hawk_error *begin(struct finder *finder)
@@ -319,10 +302,9 @@ static struct hawk_error *find(struct finding *finding)
 }
 
 struct hawk_error *hawk_heuristics_find(const struct hawk_graph *graph, unsigned heuristics,
-					const struct hawk_vtable_oracle *oracle,
+					const struct hawk_vtables *vtables,
 					struct hawk_explained *ret)
 {
-	pthread_mutex_t oracle_lock = PTHREAD_MUTEX_INITIALIZER;
 	struct hawk_prefixes prefixes = {0};
 	struct finding finding = {0};
 	struct hawk_error *err = NULL;
@@ -346,8 +328,7 @@ struct hawk_error *hawk_heuristics_find(const struct hawk_graph *graph, unsigned
 					.near = {.target = graph->heap->target},
 					.index = &graph->heap->index,
 					.heuristics = heuristics,
-					.oracle = oracle,
-					.oracle_lock = &oracle_lock,
+					.vtables = vtables,
 				},
 		};
 	err = find(&finding);

@@ -86,53 +86,32 @@ static bool looks_like_vtable(struct hawk_explainer *explainer, uint64_t word, b
 	return false;
 }
 
-static struct hawk_error *ask_oracle(struct hawk_explainer *explainer, uint64_t word, bool *ret)
-{
-	struct hawk_error *err;
-
-	(void)pthread_mutex_lock(explainer->oracle_lock);
-	err = explainer->oracle->is_vtable(explainer->oracle->context, word, ret);
-	(void)pthread_mutex_unlock(explainer->oracle_lock);
-	return err;
-}
-
-static struct hawk_error *is_vtable(struct hawk_explainer *explainer, uint64_t word, bool *ret)
+static bool is_vtable(struct hawk_explainer *explainer, uint64_t word)
 {
 	struct hawk_vtable_verdict *verdict = &explainer->verdicts[word / WORD % HAWK_VERDICTS];
-	struct hawk_error *err = NULL;
-	bool absent;
+	bool vtable = false, absent;
 
-	*ret = false;
 	if (word % WORD || word < LOWEST_ADDRESS)
-		return NULL;
-	if (verdict->word == word) {
-		*ret = verdict->vtable;
-		return NULL;
-	}
+		return false;
+	if (verdict->word == word)
+		return verdict->vtable;
 	if (file_mapping(explainer, word, HAWK_MAPPING_READ)) {
-		*ret = looks_like_vtable(explainer, word, &absent);
-		if (absent && explainer->oracle)
-			err = ask_oracle(explainer, word, ret);
+		vtable = looks_like_vtable(explainer, word, &absent);
+		if (absent && explainer->vtables)
+			vtable = hawk_vtables_at(explainer->vtables, word);
 	}
-	*verdict = (struct hawk_vtable_verdict){word, *ret};
-	return err;
+	*verdict = (struct hawk_vtable_verdict){word, vtable};
+	return vtable;
 }
 
-static struct hawk_error *is_base_class(struct hawk_explainer *explainer, uint64_t start,
-					uint64_t pointer, bool *ret)
+static bool is_base_class(struct hawk_explainer *explainer, uint64_t start, uint64_t pointer)
 {
-	struct hawk_error *err;
 	uint64_t inner;
 	uint64_t first;
 
-	*ret = false;
-	if (pointer % WORD || !hawk_explainer_read_word(explainer, pointer, &inner) ||
-	    !hawk_explainer_read_word(explainer, start, &first))
-		return NULL;
-	err = is_vtable(explainer, inner, ret);
-	if (!err && *ret)
-		err = is_vtable(explainer, first, ret);
-	return err;
+	return pointer % WORD == 0 && hawk_explainer_read_word(explainer, pointer, &inner) &&
+	       hawk_explainer_read_word(explainer, start, &first) && is_vtable(explainer, inner) &&
+	       is_vtable(explainer, first);
 }
 
 /* Returns true if a known header lies at `start` and the bytes behind the contents fit its layout.
@@ -233,39 +212,40 @@ static unsigned explain_more(struct hawk_explainer *explainer, uint64_t start, u
 	return 0;
 }
 
-struct hawk_error *hawk_explainer_explain(struct hawk_explainer *explainer, uint32_t block,
-					  uint64_t pointer, unsigned *ret)
+/* By the numbers at the block's start. */
+static unsigned explain_by_start(struct hawk_explainer *explainer, uint64_t start, uint64_t size,
+				 uint64_t pointer)
+{
+	uint64_t first;
+
+	if ((explainer->heuristics & HAWK_HEURISTIC_STDSTRING) && pointer == start + 3 * WORD &&
+	    is_string(explainer, start, size))
+		return HAWK_HEURISTIC_STDSTRING;
+	if (pointer != start + WORD || !hawk_explainer_read_word(explainer, start, &first) ||
+	    !first)
+		return 0;
+	if ((explainer->heuristics & HAWK_HEURISTIC_LENGTH64) && first == size - WORD)
+		return HAWK_HEURISTIC_LENGTH64;
+	if ((explainer->heuristics & HAWK_HEURISTIC_NEWARRAY) && (size - WORD) % first == 0)
+		return HAWK_HEURISTIC_NEWARRAY;
+	return 0;
+}
+
+unsigned hawk_explainer_explain(struct hawk_explainer *explainer, uint32_t block, uint64_t pointer)
 {
 	uint64_t start = hawk_block_start(explainer->index, block);
 	uint64_t size = hawk_block_size(explainer->index, block);
-	uint64_t first;
-	struct hawk_error *err;
-	bool base;
+	unsigned heuristic;
 
-	*ret = 0;
 	if (pointer <= start || pointer - start > size)
-		return NULL;
-	if (pointer - start == size) {
-		*ret = explainer->heuristics & HAWK_HEURISTIC_ENDPOINTER;
-		return NULL;
-	}
-	if ((explainer->heuristics & HAWK_HEURISTIC_STDSTRING) && pointer == start + 3 * WORD &&
-	    is_string(explainer, start, size))
-		*ret = HAWK_HEURISTIC_STDSTRING;
-	if (!*ret && pointer == start + WORD &&
-	    hawk_explainer_read_word(explainer, start, &first) && first) {
-		if ((explainer->heuristics & HAWK_HEURISTIC_LENGTH64) && first == size - WORD)
-			*ret = HAWK_HEURISTIC_LENGTH64;
-		else if ((explainer->heuristics & HAWK_HEURISTIC_NEWARRAY) &&
-			 (size - WORD) % first == 0)
-			*ret = HAWK_HEURISTIC_NEWARRAY;
-	}
-	if (!*ret && explainer->heuristics & ~(unsigned)HAWK_HEURISTICS_VALGRIND)
-		*ret = explain_more(explainer, start, size, pointer);
-	if (*ret || !(explainer->heuristics & HAWK_HEURISTIC_MULTIPLEINHERITANCE))
-		return NULL;
-	err = is_base_class(explainer, start, pointer, &base);
-	if (!err && base)
-		*ret = HAWK_HEURISTIC_MULTIPLEINHERITANCE;
-	return err;
+		return 0;
+	if (pointer - start == size)
+		return explainer->heuristics & HAWK_HEURISTIC_ENDPOINTER;
+	heuristic = explain_by_start(explainer, start, size, pointer);
+	if (!heuristic && explainer->heuristics & ~(unsigned)HAWK_HEURISTICS_VALGRIND)
+		heuristic = explain_more(explainer, start, size, pointer);
+	if (!heuristic && explainer->heuristics & HAWK_HEURISTIC_MULTIPLEINHERITANCE &&
+	    is_base_class(explainer, start, pointer))
+		heuristic = HAWK_HEURISTIC_MULTIPLEINHERITANCE;
+	return heuristic;
 }

@@ -525,7 +525,7 @@ static void forget(struct hawk_heap_found *found)
 }
 
 /* Looks for the source's heap, and takes over what is known before any block. */
-static struct hawk_error *find(const struct hawk_heap_source *source,
+static struct hawk_error *find(const struct hawk_heap_source *source, struct hawk_vtables *vtables,
 			       struct hawk_findings *findings, struct hawk_heap *heap)
 {
 	struct hawk_heap_found *found = &heap->found[heap->found_count];
@@ -534,6 +534,7 @@ static struct hawk_error *find(const struct hawk_heap_source *source,
 		.findings = findings,
 		.damages = &heap->damages,
 		.claimed = &heap->spans,
+		.vtables = vtables,
 	};
 	bool is_there = false;
 	struct hawk_error *err;
@@ -565,16 +566,16 @@ static struct hawk_error *load(struct hawk_findings *findings, struct hawk_heap 
 	return hawk_heap_count(heap->target, findings, heap);
 }
 
-struct hawk_error *hawk_heap_load_from(const struct hawk_heap_source *const *sources, size_t count,
-				       struct hawk_target *target, struct hawk_findings *findings,
-				       struct hawk_heap *ret)
+static struct hawk_error *load_from(const struct hawk_heap_source *const *sources, size_t count,
+				    struct hawk_target *target, struct hawk_vtables *vtables,
+				    struct hawk_findings *findings, struct hawk_heap *ret)
 {
 	struct hawk_heap heap = {.target = target};
 	struct hawk_error *err = NULL;
 
 	assert(count <= HAWK_HEAP_SOURCES_MAX);
 	for (size_t i = 0; i < count && !err; i++)
-		err = find(sources[i], findings, &heap);
+		err = find(sources[i], vtables, findings, &heap);
 	if (!err)
 		err = load(findings, &heap);
 	if (err)
@@ -582,6 +583,13 @@ struct hawk_error *hawk_heap_load_from(const struct hawk_heap_source *const *sou
 	else
 		*ret = heap;
 	return err;
+}
+
+struct hawk_error *hawk_heap_load_from(const struct hawk_heap_source *const *sources, size_t count,
+				       struct hawk_target *target, struct hawk_findings *findings,
+				       struct hawk_heap *ret)
+{
+	return load_from(sources, count, target, NULL, findings, ret);
 }
 
 /* Returns true if the process was traced. Its blocks are those that the tracer knows, even if its
@@ -600,8 +608,8 @@ struct hawk_error *hawk_heap_load_traced(struct hawk_target *target, struct hawk
 	return hawk_heap_load_from(traced_sources, 1, target, findings, ret);
 }
 
-struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findings *findings,
-				  struct hawk_heap *ret)
+struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_vtables *vtables,
+				  struct hawk_findings *findings, struct hawk_heap *ret)
 {
 	struct hawk_error *err;
 
@@ -609,9 +617,8 @@ struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findin
 	if (err || was_traced(ret) || hawk_target_snapshot(target))
 		return err;
 	hawk_heap_deinit(ret);
-	return hawk_heap_load_from(untraced_sources,
-				   sizeof(untraced_sources) / sizeof(untraced_sources[0]), target,
-				   findings, ret);
+	return load_from(untraced_sources, sizeof(untraced_sources) / sizeof(untraced_sources[0]),
+			 target, vtables, findings, ret);
 }
 
 struct hawk_error *hawk_heap_keep(const struct hawk_heap *heap, hawk_keep_function *take,

@@ -27,7 +27,7 @@ enum {
 struct native {
 	const struct hawk_walker *walker;
 	void *state;
-	struct hawk_vtables vtables;
+	const struct hawk_vtables *vtables; /**< NULL = none are known */
 	const struct hawk_target *target;
 };
 
@@ -94,12 +94,14 @@ static struct hawk_error *find(const struct hawk_heap_search *search, struct haw
 	if (err || !native->state)
 		return err;
 	*is_there = true;
-	err = hawk_vtables_find(search->target, &native->vtables);
+	native->vtables = search->vtables;
+	if (search->vtables)
+		err = hawk_vtables_find(search->vtables);
 	if (!err)
 		err = native->walker->spans(native->state, &ret->spans);
 	ret->small_granules = native->walker->small_granules;
 	ret->blocks_apart = native->walker->blocks_apart;
-	ret->class_count = CLASS_VTABLE + (uint32_t)native->vtables.count;
+	ret->class_count = CLASS_VTABLE + (native->vtables ? (uint32_t)native->vtables->count : 0);
 	ret->knows = HAWK_HEAP_BLOCKS | HAWK_HEAP_CONTENTS | HAWK_HEAP_ACCOUNTING |
 		     (native->walker->exact ? HAWK_HEAP_EXACT : 0);
 	if (!err)
@@ -134,10 +136,10 @@ static uint32_t class_of(const struct native *native, struct cursor *cursor,
 
 	if (piece->state == HAWK_PIECE_INTERNAL)
 		return CLASS_INTERNAL;
-	if (native->vtables.count && piece->bytes >= sizeof(word) &&
+	if (native->vtables && native->vtables->count && piece->bytes >= sizeof(word) &&
 	    hawk_word(&cursor->near, piece->start, &word))
-		vtable = hawk_vtables_at(&native->vtables, word);
-	return vtable ? CLASS_VTABLE + (uint32_t)(vtable - native->vtables.items)
+		vtable = hawk_vtables_at(native->vtables, word);
+	return vtable ? CLASS_VTABLE + (uint32_t)(vtable - native->vtables->items)
 		      : class_of_size(piece->bytes);
 }
 
@@ -214,7 +216,7 @@ static void describe_class(const struct hawk_heap_found *found, uint32_t number,
 					   .size = step *
 						   (RANGES_A_POWER + range % RANGES_A_POWER)};
 	} else {
-		uint64_t address = native->vtables.items[number - CLASS_VTABLE].address;
+		uint64_t address = native->vtables->items[number - CLASS_VTABLE].address;
 		const struct hawk_module *module = hawk_target_module_at(found->target, address);
 
 		*ret = (struct hawk_class){.kind = HAWK_CLASS_VTABLE,
@@ -249,7 +251,6 @@ static void forget(struct hawk_heap_found *found)
 	if (native->state)
 		native->walker->forget(native->state);
 	free(native->state);
-	hawk_vtables_deinit(&native->vtables);
 	free(native);
 	found->state = NULL;
 }

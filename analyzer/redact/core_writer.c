@@ -179,7 +179,7 @@ static struct hawk_error *write_file(struct writer *writer)
 }
 
 static struct hawk_error *prepare(struct writer *writer, const struct hawk_graph *graph,
-				  const struct hawk_vtable_oracle *vtables)
+				  const struct hawk_vtables *vtables)
 {
 	struct hawk_error *err;
 
@@ -195,8 +195,8 @@ static struct hawk_error *prepare(struct writer *writer, const struct hawk_graph
 }
 
 struct hawk_error *hawk_redact_core(const struct hawk_heap *heap, const struct hawk_graph *graph,
-				    const struct hawk_vtable_oracle *vtables,
-				    struct hawk_file_sink *sink, struct hawk_redact_result *ret)
+				    const struct hawk_vtables *vtables, struct hawk_file_sink *sink,
+				    struct hawk_redact_result *ret)
 {
 	struct writer writer = {.sink = sink};
 	struct hawk_error *err;

@@ -56,7 +56,7 @@ struct hawk_error *hawk_redactor_find_structures(struct hawk_redactor *redactor)
 /** Adds bytes without which heuristics would decide differently (redactor_verdicts.c). */
 struct hawk_error *hawk_redactor_find_verdicts(struct hawk_redactor *redactor,
 					       const struct hawk_graph *graph,
-					       const struct hawk_vtable_oracle *vtables);
+					       const struct hawk_vtables *vtables);
 
 /** Returns true if `word` is an address of mapped memory that answers may depend on. */
 bool hawk_redactor_is_pointer(struct hawk_redactor *redactor, uint64_t word);

@@ -36,7 +36,6 @@ struct reads {
 struct finder {
 	struct hawk_redactor *redactor;
 	const struct hawk_graph *graph;
-	pthread_mutex_t lock; /* one thread asks; the explainer wants one */
 	struct hawk_explainer before, after;
 	struct hawk_explainer_filter filter;
 	struct reads reads;
@@ -83,27 +82,23 @@ static struct hawk_error *keep_reads(struct finder *finder, bool fill)
 	return NULL;
 }
 
-static struct hawk_error *explain_after(struct finder *finder, uint32_t block, uint64_t pointer,
-					unsigned *ret)
+static unsigned explain_after(struct finder *finder, uint32_t block, uint64_t pointer)
 {
 	finder->reads.count = 0;
-	return hawk_explainer_explain(&finder->after, block, pointer, ret);
+	return hawk_explainer_explain(&finder->after, block, pointer);
 }
 
 static struct hawk_error *judge(struct finder *finder, uint32_t block, uint64_t pointer)
 {
-	unsigned before, after;
-	struct hawk_error *err = hawk_explainer_explain(&finder->before, block, pointer, &before);
+	unsigned before = hawk_explainer_explain(&finder->before, block, pointer);
+	struct hawk_error *err;
 
-	if (!err)
-		err = explain_after(finder, block, pointer, &after);
-	if (err || before == after)
-		return err;
+	if (before == explain_after(finder, block, pointer))
+		return NULL;
 	/* Explain again: a virtual table that the explainer remembered was not read. */
 	memset(finder->after.verdicts, 0, sizeof(finder->after.verdicts));
-	err = explain_after(finder, block, pointer, &after);
-	if (!err)
-		err = keep_reads(finder, !before);
+	(void)explain_after(finder, block, pointer);
+	err = keep_reads(finder, !before);
 	memset(finder->after.verdicts, 0, sizeof(finder->after.verdicts));
 	return err;
 }
@@ -196,7 +191,7 @@ static struct hawk_error *find_all(struct finder *finder)
 
 struct hawk_error *hawk_redactor_find_verdicts(struct hawk_redactor *redactor,
 					       const struct hawk_graph *graph,
-					       const struct hawk_vtable_oracle *vtables)
+					       const struct hawk_vtables *vtables)
 {
 	struct finder *finder = calloc(1, sizeof(*finder));
 	struct hawk_error *err;
@@ -205,7 +200,6 @@ struct hawk_error *hawk_redactor_find_verdicts(struct hawk_redactor *redactor,
 		return &hawk_enomem;
 	finder->redactor = redactor;
 	finder->graph = graph;
-	pthread_mutex_init(&finder->lock, NULL);
 	finder->reads.redactor = redactor;
 	finder->filter = (struct hawk_explainer_filter){see, &finder->reads};
 	finder->near.target = redactor->target;
@@ -213,8 +207,7 @@ struct hawk_error *hawk_redactor_find_verdicts(struct hawk_redactor *redactor,
 		.near = {.target = redactor->target},
 		.index = &graph->heap->index,
 		.heuristics = HAWK_HEURISTICS_ALL,
-		.oracle = vtables,
-		.oracle_lock = &finder->lock,
+		.vtables = vtables,
 	};
 	finder->after = finder->before;
 	finder->after.filter = &finder->filter;
@@ -222,7 +215,6 @@ struct hawk_error *hawk_redactor_find_verdicts(struct hawk_redactor *redactor,
 	sort_items(finder);
 	redactor->verdicts = finder->items;
 	redactor->verdict_count = finder->count;
-	pthread_mutex_destroy(&finder->lock);
 	free(finder);
 	return err;
 }

@@ -76,7 +76,8 @@ static void redact_target(struct hawk_target *target, const struct hawk_findings
 	struct hawk_graph graph;
 	bool blocks;
 
-	if (hawk_target_process(target)->table_file || failed(hawk_heap_load(target, NULL, &heap)))
+	if (hawk_target_process(target)->table_file ||
+	    failed(hawk_heap_load(target, NULL, NULL, &heap)))
 		return;
 	blocks = heap.knows && !heap.refusal && !failed(hawk_graph_make(&heap, NULL, NULL, &graph));
 	redact(&heap, blocks ? &graph : NULL, findings);

@@ -129,7 +129,7 @@ static void use(struct hawk_target *target, struct hawk_findings *findings)
 	struct hawk_graph graph = {0};
 	struct hawk_heap heap;
 	bool has_graph = false;
-	struct hawk_error *err = hawk_heap_load(target, findings, &heap);
+	struct hawk_error *err = hawk_heap_load(target, NULL, findings, &heap);
 
 	if (err) {
 		hawk_error_destroy(err);

@@ -149,7 +149,7 @@ static void load(const char *path)
 	hawk_findings_init(&findings);
 	if (hawk_target_open_core(path, &findings, &target))
 		abort();
-	if (hawk_heap_load(target, &findings, &heap))
+	if (hawk_heap_load(target, NULL, &findings, &heap))
 		abort();
 	check_heap(&heap);
 	hawk_heap_deinit(&heap);

@@ -72,7 +72,7 @@ static void load(const uint8_t *bytes, size_t size)
 		error = hawk_core_open_file(file, NULL, &findings, &target);
 	if (!error) {
 		if (hawk_target_process(target)->table_file) {
-			if (hawk_heap_load(target, &findings, &heap))
+			if (hawk_heap_load(target, NULL, &findings, &heap))
 				abort();
 			check_heap(&heap);
 			hawk_heap_deinit(&heap);

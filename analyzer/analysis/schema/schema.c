@@ -95,13 +95,13 @@ static struct hawk_error *fill_groups(const struct hawk_schema_query *query,
 
 struct hawk_error *hawk_schema_make(const struct hawk_heap *heap,
 				    const struct hawk_schema_query *query,
-				    const struct hawk_vtable_oracle *vtables,
-				    struct hawk_findings *findings, struct hawk_schema *ret)
+				    struct hawk_block_types *types, struct hawk_findings *findings,
+				    struct hawk_schema *ret)
 {
 	size_t before = findings ? findings->count : 0;
 	struct hawk_schema_blocks blocks = {0};
 	struct hawk_schema schema = {0};
-	struct hawk_error *err = hawk_schema_collect(heap, query, vtables, &schema, &blocks);
+	struct hawk_error *err = hawk_schema_collect(heap, query, types, &schema, &blocks);
 
 	if (!err) {
 		err = fill_groups(query, &blocks, &schema);

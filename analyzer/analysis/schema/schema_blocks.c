@@ -53,8 +53,8 @@ static void add_block(struct hawk_schema_blocks *blocks, uint32_t block, struct 
 
 struct hawk_error *hawk_schema_collect(const struct hawk_heap *heap,
 				       const struct hawk_schema_query *query,
-				       const struct hawk_vtable_oracle *vtables,
-				       struct hawk_schema *schema, struct hawk_schema_blocks *ret)
+				       struct hawk_block_types *types, struct hawk_schema *schema,
+				       struct hawk_schema_blocks *ret)
 {
 	uint32_t count = heap->index.count;
 	struct hawk_schema_blocks blocks = {
@@ -66,7 +66,7 @@ struct hawk_error *hawk_schema_collect(const struct hawk_heap *heap,
 	struct hawk_error *err = &hawk_enomem;
 
 	if (blocks.bits && blocks.sizes.slots)
-		err = hawk_word_classes_create(heap, vtables, &blocks.words);
+		err = hawk_word_classes_create(heap, types, &blocks.words);
 	for (uint32_t i = hawk_block_next_chosen(query->chosen, 0, count); i < count && !err;
 	     i = hawk_block_next_chosen(query->chosen, i + 1, count))
 		if (query->site == HAWK_SCHEMA_ANY_SITE ||

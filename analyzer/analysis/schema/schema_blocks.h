@@ -38,8 +38,8 @@ struct hawk_schema_blocks {
  * examined. Deinitialize `ret` after success only. */
 struct hawk_error *hawk_schema_collect(const struct hawk_heap *heap,
 				       const struct hawk_schema_query *query,
-				       const struct hawk_vtable_oracle *vtables,
-				       struct hawk_schema *schema, struct hawk_schema_blocks *ret);
+				       struct hawk_block_types *types, struct hawk_schema *schema,
+				       struct hawk_schema_blocks *ret);
 void hawk_schema_blocks_deinit(struct hawk_schema_blocks *blocks);
 
 /** A block, or a part of a long one. */

@@ -110,12 +110,9 @@ static struct hawk_error *judge_word(struct search *search, const struct rule *r
 {
 	struct hawk_schema_outlier *current = &search->current;
 	enum hawk_word_family family;
-	struct hawk_word word;
-	struct hawk_error *err = hawk_word_classify(search->blocks->words, value, &word);
+	struct hawk_word word = hawk_word_classify(search->blocks->words, value);
 	double bits;
 
-	if (err)
-		return err;
 	family = hawk_word_family_of(word.class);
 	if (family == rule->family || (family == HAWK_FAMILY_NULL && rule->null_fits))
 		return NULL;

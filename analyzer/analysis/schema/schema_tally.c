@@ -105,7 +105,6 @@ static struct hawk_error *count_piece(void *context, const struct hawk_schema_pi
 	for (size_t at = 0; at + WORD_BYTES <= piece->size; at += WORD_BYTES) {
 		uint64_t index = first + at / WORD_BYTES;
 		struct hawk_schema_word *to;
-		struct hawk_error *err;
 		struct hawk_word word;
 		uint64_t value;
 
@@ -115,9 +114,7 @@ static struct hawk_error *count_piece(void *context, const struct hawk_schema_pi
 			break;
 		to = &tally->words[index];
 		memcpy(&value, piece->bytes + at, sizeof(value));
-		err = hawk_word_classify(tally->classes, value, &word);
-		if (err)
-			return err;
+		word = hawk_word_classify(tally->classes, value);
 		to->count++;
 		to->by_class[word.class]++;
 		if (has_key(word.class)) {

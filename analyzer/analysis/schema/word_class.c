@@ -30,7 +30,7 @@ struct memo {
 
 struct hawk_word_classes {
 	const struct hawk_heap *heap;
-	const struct hawk_vtable_oracle *vtables;
+	struct hawk_block_types *types;
 	const struct hawk_mapping *mappings;
 	uint64_t lowest;                   /**< address of the first of them */
 	uint64_t address_end;              /**< one above the highest address */
@@ -81,7 +81,7 @@ const char *hawk_word_class_name(enum hawk_word_class class)
 }
 
 struct hawk_error *hawk_word_classes_create(const struct hawk_heap *heap,
-					    const struct hawk_vtable_oracle *vtables,
+					    struct hawk_block_types *types,
 					    struct hawk_word_classes **ret)
 {
 	struct hawk_word_classes *words = calloc(1, sizeof(*words));
@@ -90,7 +90,7 @@ struct hawk_error *hawk_word_classes_create(const struct hawk_heap *heap,
 	if (!words)
 		return &hawk_enomem;
 	words->heap = heap;
-	words->vtables = vtables;
+	words->types = types;
 	words->mappings = hawk_target_mappings(heap->target, &mappings);
 	words->lowest = mappings ? words->mappings[0].start : UINT64_MAX;
 	words->address_end = hawk_arch_address_end(hawk_target_arch(heap->target));
@@ -138,32 +138,22 @@ static struct memo *memo_of(struct hawk_word_classes *words, uint64_t word)
 }
 
 /** Classifies a word that points to memory of a file. */
-static struct hawk_error *classify_module(struct hawk_word_classes *words,
-					  const struct hawk_mapping *mapping, uint64_t word,
-					  struct hawk_word *ret)
+static void classify_module(struct hawk_word_classes *words, const struct hawk_mapping *mapping,
+			    uint64_t word, struct hawk_word *ret)
 {
-	const struct hawk_vtable_oracle *oracle = words->vtables;
-	struct hawk_error *err = NULL;
-	bool vtable = false;
-
 	ret->key = word;
-	if (mapping->flags & HAWK_MAPPING_EXEC) {
+	if (mapping->flags & HAWK_MAPPING_EXEC)
 		ret->class = HAWK_WORD_CODE;
-	} else {
-		if (oracle && word % sizeof(word) == 0)
-			err = oracle->is_vtable(oracle->context, word, &vtable);
-		ret->class = vtable                        ? HAWK_WORD_VTABLE
-			     : points_to_text(words, word) ? HAWK_WORD_TEXT_POINTER
-							   : HAWK_WORD_DATA;
-	}
-	if (!err)
-		*memo_of(words, word) = (struct memo){word, *ret};
-	return err;
+	else if (words->types && word % sizeof(word) == 0 &&
+		 hawk_block_type_of_vtable(words->types, word))
+		ret->class = HAWK_WORD_VTABLE;
+	else
+		ret->class = points_to_text(words, word) ? HAWK_WORD_TEXT_POINTER : HAWK_WORD_DATA;
+	*memo_of(words, word) = (struct memo){word, *ret};
 }
 
 /** Classifies a word that is a known address; returns false for other words. */
-static struct hawk_error *classify_pointer(struct hawk_word_classes *words, uint64_t word,
-					   struct hawk_word *ret, bool *found)
+static bool classify_pointer(struct hawk_word_classes *words, uint64_t word, struct hawk_word *ret)
 {
 	const struct hawk_heap *heap = words->heap;
 	const struct hawk_mapping *mapping;
@@ -171,7 +161,6 @@ static struct hawk_error *classify_pointer(struct hawk_word_classes *words, uint
 	uint32_t block = hawk_block_index_find(&heap->index, word, &interior);
 	uint32_t before = HAWK_BLOCK_NOWHERE;
 
-	*found = true;
 	if (block == HAWK_BLOCK_NOWHERE)
 		before = hawk_block_index_find(&heap->index, word - 1, &behind);
 	if (block != HAWK_BLOCK_NOWHERE || before != HAWK_BLOCK_NOWHERE) {
@@ -179,24 +168,22 @@ static struct hawk_error *classify_pointer(struct hawk_word_classes *words, uint
 			     : interior                  ? HAWK_WORD_INTERIOR
 							 : HAWK_WORD_BLOCK;
 		ret->key = hawk_heap_site_at(heap, block == HAWK_BLOCK_NOWHERE ? before : block);
-		return NULL;
+		return true;
 	}
 	mapping = hawk_target_mapping_at(heap->target, word);
-	if (!mapping || !mapping->flags) {
-		*found = false;
-		return NULL;
-	}
+	if (!mapping || !mapping->flags)
+		return false;
 	if (words->stacks[mapping - words->mappings])
 		ret->class = HAWK_WORD_STACK;
 	else if (hawk_target_module_at(heap->target, word))
-		return classify_module(words, mapping, word, ret);
+		classify_module(words, mapping, word, ret);
 	else if (mapping->flags & HAWK_MAPPING_EXEC)
 		*ret = (struct hawk_word){HAWK_WORD_CODE, word};
 	else if (hawk_block_index_chunk(&heap->index, word) && !mapping->path)
 		ret->class = HAWK_WORD_FREE;
 	else
 		ret->class = HAWK_WORD_MAPPED;
-	return NULL;
+	return true;
 }
 
 static bool is_plausible(unsigned exponent, unsigned bias, int least, int most)
@@ -244,27 +231,21 @@ static struct hawk_word classify_value(uint64_t word)
 	return (struct hawk_word){HAWK_WORD_OTHER, 0};
 }
 
-struct hawk_error *hawk_word_classify(struct hawk_word_classes *words, uint64_t word,
-				      struct hawk_word *ret)
+struct hawk_word hawk_word_classify(struct hawk_word_classes *words, uint64_t word)
 {
-	struct hawk_error *err = NULL;
-	bool found = false;
+	struct hawk_word class = {HAWK_WORD_NULL, 0};
 
-	*ret = (struct hawk_word){HAWK_WORD_NULL, 0};
 	if (!word)
-		return NULL;
+		return class;
 	if (word < words->address_end && word >= words->lowest) {
 		const struct memo *memo = memo_of(words, word);
 
-		if (memo->word == word) {
-			*ret = memo->class;
-			return NULL;
-		}
-		err = classify_pointer(words, word, ret, &found);
+		if (memo->word == word)
+			return memo->class;
+		if (classify_pointer(words, word, &class))
+			return class;
 	}
-	if (!err && !found)
-		*ret = classify_value(word);
-	return err;
+	return classify_value(word);
 }
 
 uint64_t hawk_word_classes_lowest(const struct hawk_word_classes *words)

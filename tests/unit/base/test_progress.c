@@ -292,7 +292,7 @@ static void make_everything(struct large_core *core)
 	struct hawk_reach reach;
 	uint32_t *groups;
 
-	assert_null(hawk_heap_load(core->target, &core->findings, &core->heap));
+	assert_null(hawk_heap_load(core->target, NULL, &core->findings, &core->heap));
 	assert_null(hawk_graph_make(&core->heap, NULL, &core->findings, graph));
 	groups = calloc(graph->roots.count + 1, sizeof(*groups));
 	assert_non_null(groups);

@@ -51,7 +51,7 @@ static int setup(void **state)
 						 .trace = traces[i % 2],
 					 });
 	world_open(world);
-	check(hawk_heap_load(world->target, &world->findings, &heap));
+	check(hawk_heap_load(world->target, NULL, &world->findings, &heap));
 	check(hawk_profile_create(columns, COLUMNS, &profile));
 	profile->what = "live";
 	profile->shown_column = 1;

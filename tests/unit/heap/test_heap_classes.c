@@ -532,7 +532,7 @@ CLASS_TEST(a_snapshot_has_what_sources_said)
 	close(output->fd);
 	check(hawk_core_file_over(bytes, (size_t)size, &file));
 	check(hawk_core_open_file(file, NULL, findings, &target));
-	check(hawk_heap_load(target, findings, &heap));
+	check(hawk_heap_load(target, NULL, findings, &heap));
 	expect_same_in_snapshot(world, &heap);
 	check(hawk_graph_make(&heap, NULL, findings, &graph));
 	assert_int_equal(graph.edge_count, world->graph.edge_count);

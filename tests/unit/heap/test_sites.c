@@ -24,7 +24,7 @@ static void load(struct world *world)
 {
 	close_heap(world);
 	world_open(world);
-	check(hawk_heap_load(world->target, &world->findings, &loaded));
+	check(hawk_heap_load(world->target, NULL, &world->findings, &loaded));
 }
 
 static uint32_t add_trace(struct world *world, uint64_t leaf, uint64_t outer)
@@ -326,7 +326,7 @@ SITES_TEST(a_core_cut_anywhere_gives_the_blocks_that_are_left)
 			hawk_error_destroy(err);
 			continue;
 		}
-		check(hawk_heap_load(world->target, &world->findings, &loaded));
+		check(hawk_heap_load(world->target, NULL, &world->findings, &loaded));
 		assert_true(hawk_findings_partial(&world->findings));
 		assert_true(loaded.sums.blocks >= last);
 		last = loaded.sums.blocks;

@@ -481,7 +481,7 @@ static struct hawk_block block_at(struct sweep_world *world, uint64_t offset,
 	struct hawk_block block = {0};
 	struct hawk_heap heap;
 
-	check(hawk_heap_load(world->target, NULL, &heap));
+	check(hawk_heap_load(world->target, NULL, NULL, &heap));
 	assert_int_equal(hawk_heap_at(&heap, SYNTHETIC_HEAP + offset, &block), expected);
 	hawk_heap_deinit(&heap);
 	return block;
@@ -537,7 +537,7 @@ SWEEP_TEST(block_at_agrees_with_the_sweep)
 
 	sweep_world_fill(world, 7);
 	sweep_world_sweep(world);
-	check(hawk_heap_load(world->target, NULL, &heap));
+	check(hawk_heap_load(world->target, NULL, NULL, &heap));
 	for (uint64_t address = SYNTHETIC_HEAP; address < SYNTHETIC_HEAP + SWEEP_HEAP_BYTES / 8;
 	     address += 8) {
 		struct hawk_block block;

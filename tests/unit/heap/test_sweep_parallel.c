@@ -95,7 +95,7 @@ static void load_sites(const struct sweep_core *core, unsigned threads, struct h
 
 	hawk_findings_init(&findings);
 	hawk_parallel_set_threads(threads);
-	check(hawk_heap_load(core->target, &findings, ret));
+	check(hawk_heap_load(core->target, NULL, &findings, ret));
 	assert_int_equal(ret->index.count, ret->sums.blocks);
 	hawk_findings_deinit(&findings);
 }

@@ -63,7 +63,7 @@ static struct hawk_error *redact_target(struct world *world, struct hawk_target 
 	struct hawk_error *err = hawk_file_sink_create(&settings, &sink);
 
 	check(err);
-	check(hawk_heap_load(target, &world->findings, &heap));
+	check(hawk_heap_load(target, NULL, &world->findings, &heap));
 	check(hawk_graph_make(&heap, NULL, &world->findings, &graph));
 	err = hawk_redact_core(&heap, &graph, NULL, sink, &world->result);
 	if (!err)

@@ -95,11 +95,12 @@ struct hawk_schema_query {
 	size_t groups;          /**< at most; 0 = a default */
 };
 
-/** Reads blocks. `vtables` may be NULL. `ret` is to be deinitialized after success only. */
+/** Reads blocks. `types` tell virtual tables, and may be NULL. `ret` is to be deinitialized after
+ * success only. */
 struct hawk_error *hawk_schema_make(const struct hawk_heap *heap,
 				    const struct hawk_schema_query *query,
-				    const struct hawk_vtable_oracle *vtables,
-				    struct hawk_findings *findings, struct hawk_schema *ret);
+				    struct hawk_block_types *types, struct hawk_findings *findings,
+				    struct hawk_schema *ret);
 void hawk_schema_deinit(struct hawk_schema *schema);
 
 #endif

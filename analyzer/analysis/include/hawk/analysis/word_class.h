@@ -7,8 +7,8 @@
 #ifndef HAWK_ANALYZER_ANALYSIS_WORD_CLASS_H
 #define HAWK_ANALYZER_ANALYSIS_WORD_CLASS_H
 
-#include "hawk/graph/heuristics.h"
 #include "hawk/heap/heap.h"
+#include "hawk/names/block_type.h"
 
 enum hawk_word_class {
 	HAWK_WORD_NULL = 0,
@@ -55,15 +55,14 @@ const char *hawk_word_class_name(enum hawk_word_class class);
 
 struct hawk_word_classes;
 
-/** `vtables` may be NULL. Both must outlive the result. */
+/** `types` tell virtual tables, and may be NULL. Both must outlive the result. */
 struct hawk_error *hawk_word_classes_create(const struct hawk_heap *heap,
-					    const struct hawk_vtable_oracle *vtables,
+					    struct hawk_block_types *types,
 					    struct hawk_word_classes **ret);
 /** Accepts NULL. */
 void hawk_word_classes_destroy(struct hawk_word_classes *words);
 
-struct hawk_error *hawk_word_classify(struct hawk_word_classes *words, uint64_t word,
-				      struct hawk_word *ret);
+struct hawk_word hawk_word_classify(struct hawk_word_classes *words, uint64_t word);
 
 /** Returns the lowest possible address; smaller words point nowhere. */
 uint64_t hawk_word_classes_lowest(const struct hawk_word_classes *words);

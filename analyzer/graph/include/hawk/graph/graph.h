@@ -37,12 +37,11 @@ struct hawk_graph {
 };
 
 /**
- * Makes the graph; reads every block once. `vtables` serves heuristics and may be NULL. Fails with
- * HAWK_ERROR_UNSUPPORTED at 2^32 pointers or more. `heap` must outlive `ret`. Deinitialize `ret`
- * only after success.
+ * Makes the graph; reads every block once. `vtables` serves heuristics: found before, or NULL.
+ * Fails with HAWK_ERROR_UNSUPPORTED at 2^32 pointers or more. `heap` must outlive `ret`.
+ * Deinitialize `ret` only after success.
  */
-struct hawk_error *hawk_graph_make(const struct hawk_heap *heap,
-				   const struct hawk_vtable_oracle *vtables,
+struct hawk_error *hawk_graph_make(const struct hawk_heap *heap, const struct hawk_vtables *vtables,
 				   struct hawk_findings *findings, struct hawk_graph *ret);
 
 /** Reads edges alone, the first step of hawk_graph_make(): no roots, no heuristics. */

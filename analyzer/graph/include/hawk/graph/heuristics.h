@@ -14,6 +14,7 @@
 
 #include "hawk/base/error.h"
 #include "hawk/base/number_set.h"
+#include "hawk/heap/vtables.h"
 
 struct hawk_graph;
 
@@ -53,15 +54,6 @@ enum hawk_heuristic {
 /** "stdstring" ... by number of the bit. */
 extern const char *const hawk_heuristic_names[HAWK_HEURISTIC_COUNT];
 
-/**
- * Tells if `word` points into a virtual table that the target does not hold (tables of executables
- * at a fixed address lie in files). NULL means that no word does.
- */
-struct hawk_vtable_oracle {
-	struct hawk_error *(*is_vtable)(void *context, uint64_t word, bool *ret);
-	void *context;
-};
-
 /** The explained pointers. Zeros mean none, and pointers one past the end do not count. */
 struct hawk_explained {
 	struct hawk_number_set edges; /**< of the graph */
@@ -75,10 +67,11 @@ struct hawk_explained {
 };
 
 /** Finds the pointers that `heuristics` (bits of enum hawk_heuristic) explain. `graph` must have
- * its edges and roots. Fills `end_edges` and `end_roots` if `graph->explained` is still zeros. One
- * thread at a time asks the oracle. Deinitialize `ret` only after success. */
+ * its edges and roots. Fills `end_edges` and `end_roots` if `graph->explained` is still zeros.
+ * `vtables` tells tables that the target does not hold: found before, or NULL. Deinitialize `ret`
+ * only after success. */
 struct hawk_error *hawk_heuristics_find(const struct hawk_graph *graph, unsigned heuristics,
-					const struct hawk_vtable_oracle *oracle,
+					const struct hawk_vtables *vtables,
 					struct hawk_explained *ret);
 
 /** Frees the sets and zeroes the struct. Accepts zeros. */

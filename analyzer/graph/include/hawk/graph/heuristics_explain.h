@@ -7,8 +7,6 @@
 #ifndef HAWK_ANALYZER_GRAPH_HEURISTICS_EXPLAIN_H
 #define HAWK_ANALYZER_GRAPH_HEURISTICS_EXPLAIN_H
 
-#include <pthread.h>
-
 #include "hawk/graph/heuristics.h"
 #include "hawk/target/near.h"
 
@@ -25,8 +23,7 @@ struct hawk_explainer {
 	struct hawk_near near; /**< the target */
 	const struct hawk_block_index *index;
 	unsigned heuristics;
-	const struct hawk_vtable_oracle *oracle; /**< NULL = none */
-	pthread_mutex_t *oracle_lock;
+	const struct hawk_vtables *vtables;         /**< NULL = none are known */
 	const struct hawk_explainer_filter *filter; /**< NULL = none */
 	/** Direct-mapped cache of verdicts. An empty slot (word 0) is correct: 0 is no vtable. */
 	struct hawk_vtable_verdict {
@@ -36,8 +33,7 @@ struct hawk_explainer {
 };
 
 /** Finds the heuristic (its bit) that explains `pointer` to the inside of `block`; 0 = none. */
-struct hawk_error *hawk_explainer_explain(struct hawk_explainer *explainer, uint32_t block,
-					  uint64_t pointer, unsigned *ret);
+unsigned hawk_explainer_explain(struct hawk_explainer *explainer, uint32_t block, uint64_t pointer);
 
 /** Returns false if the target does not hold the word. */
 bool hawk_explainer_read_word(struct hawk_explainer *explainer, uint64_t at, uint64_t *ret);

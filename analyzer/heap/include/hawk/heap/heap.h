@@ -172,9 +172,10 @@ struct hawk_error *hawk_heap_load_from(const struct hawk_heap_source *const *sou
 				       struct hawk_target *target, struct hawk_findings *findings,
 				       struct hawk_heap *ret);
 
-/** As hawk_heap_load_from(), from all known sources. */
-struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findings *findings,
-				  struct hawk_heap *ret);
+/** As hawk_heap_load_from(), from all known sources. `vtables` tells classes of blocks without
+ * stacks, and is found if there are such blocks. It must outlive `ret`; NULL = none are known. */
+struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_vtables *vtables,
+				  struct hawk_findings *findings, struct hawk_heap *ret);
 
 /** As hawk_heap_load_from(), from the tracer's headers or a snapshot alone. */
 struct hawk_error *hawk_heap_load_traced(struct hawk_target *target, struct hawk_findings *findings,

@@ -94,6 +94,7 @@ struct hawk_heap_search {
 	struct hawk_damages *damages;   /**< takes damages of lists, arenas and the like */
 	/** Claims of the sources asked earlier, sorted. */
 	const struct hawk_heap_spans *claimed;
+	struct hawk_vtables *vtables; /**< outlive the heap; NULL = none are known */
 };
 
 /** A heap as one source found it. */

@@ -24,7 +24,7 @@ struct hawk_redact_result {
  * `vtables`: as the graph was made with.
  */
 struct hawk_error *hawk_redact_core(const struct hawk_heap *heap, const struct hawk_graph *graph,
-				    const struct hawk_vtable_oracle *vtables,
-				    struct hawk_file_sink *sink, struct hawk_redact_result *ret);
+				    const struct hawk_vtables *vtables, struct hawk_file_sink *sink,
+				    struct hawk_redact_result *ret);
 
 #endif
