@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The stream of blocks. Budget: about 30 ns and two cache misses (the trace's site, the block's
- * first word) a line.
+ * Streams blocks. Budget a line: about 30 ns and two cache misses (the trace's site, the block's
+ * first word).
  */
 #include "hawk/report/blocks.h"
 
@@ -19,7 +19,7 @@
 
 enum { SITE_TEXT_BYTES = 16, TAIL_MAX = 64, LINE_MAX_BYTES = 256 };
 
-/** What follows the site in a line, for one birth code and kind. */
+/** The end of a line, behind the site, for one birth code and kind. */
 struct tail {
 	char text[TAIL_MAX];
 	uint8_t length;
@@ -32,8 +32,9 @@ struct hawk_report_blocks {
 	struct hawk_block_types *types;      /**< NULL = they cannot be read */
 	struct tail tails[16][256];          /**< by kind & 15, birth */
 	char (*site_texts)[SITE_TEXT_BYTES]; /**< by site; the last one is for "none" */
-	struct hawk_ranking shown; /**< struct hawk_numbered_block; of most 0: all are, at once */
-	uint64_t wanted;           /**< blocks that were, if `shown` is used */
+	struct hawk_ranking shown; /**< struct hawk_numbered_block; unused (limit 0) if all blocks
+				      are printed at once */
+	uint64_t wanted;           /**< blocks chosen, if `shown` is used */
 };
 
 static void format_tail(struct hawk_report_blocks *report, unsigned kind, unsigned birth)
@@ -126,7 +127,7 @@ static char *format_json(char *to, const struct hawk_block *block, const char *s
 	return put(to, tail->text, tail->length);
 }
 
-/** `value` as hex of 16 digits. */
+/** Writes `value` as 16 hex digits. */
 static char *put_hex16(char *to, uint64_t value)
 {
 	for (int i = 15; i >= 0; i--, value >>= 4)
@@ -150,7 +151,7 @@ static char *format_text(char *to, const struct hawk_block *block, const char *s
 	return put(to, tail->text, tail->length);
 }
 
-/** The end of the line. */
+/** Writes the end of the line. */
 static void put_type(struct hawk_report_blocks *report, const char *type)
 {
 	CLEANUP(text) struct hawk_text text = {0};

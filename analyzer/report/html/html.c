@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The page, cut where its parts go, and each part in an element that no browser runs.
+ * Writes the page, cut at the mark for its parts, and each part in an element that no browser runs.
  */
 #include "hawk/report/html.h"
 
@@ -11,7 +11,7 @@
 #include "json/objects.h"
 #include "page.h"
 
-/** Of the memory map: more are drawn too small to be seen. */
+/** Upper limit on rows of the memory map: more would be too small to see. */
 enum { MAP_ROWS = 400 };
 
 static const char *find_mark(void)

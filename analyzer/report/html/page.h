@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The built page, as it lies in report/html/page/dist/.
+ * The built page from report/html/page/dist/.
  */
 #ifndef HAWK_ANALYZER_REPORT_HTML_PAGE_H
 #define HAWK_ANALYZER_REPORT_HTML_PAGE_H
@@ -9,7 +9,7 @@
 extern const char hawk_html_page[];
 extern const char hawk_html_page_end[];
 
-/** Where the parts go. */
+/** Marks the place of the parts. */
 #define HAWK_HTML_MARK "<!--parts-->"
 
 #endif

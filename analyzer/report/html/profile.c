@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A profile as columns of small numbers: what differs little from its neighbour is written as the
- * difference, because gzip makes almost nothing of it.
+ * Writes a profile as columns of small numbers. Numbers close to their neighbour are written as
+ * differences, which gzip compresses to almost nothing.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ enum { LEB128_MAX = 10, SITE_DIGITS = 8 };
 struct strings {
 	uint32_t *numbers; /**< by number in the profile; 0 = not needed */
 	uint32_t *used;    /**< by new number, from 1 on */
-	uint32_t count;    /**< with the empty one */
+	uint32_t count;    /**< the empty one included */
 };
 
 static void put_number(struct hawk_output *output, uint64_t value)
@@ -28,7 +28,7 @@ static void put_number(struct hawk_output *output, uint64_t value)
 	hawk_output_advance(output, to);
 }
 
-/** Small numbers of either sign are small: 0, -1, 1, -2 ... */
+/** Puts a signed number so that small ones of either sign stay small: 0, -1, 1, -2 ... */
 static void put_signed(struct hawk_output *output, int64_t value)
 {
 	put_number(output, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
@@ -142,7 +142,7 @@ static void put_steps(const struct hawk_profile *profile, struct hawk_output *ou
 		put_signed(output, (int64_t)steps[i].location - steps[i - 1].location);
 }
 
-/** The first digits of a site's id, which are enough to tell it from others. */
+/** Returns the first digits of a site's id, which suffice to distinguish it. */
 static uint32_t site_number(const struct hawk_profile *profile, uint32_t string)
 {
 	char digits[SITE_DIGITS + 1] = "";

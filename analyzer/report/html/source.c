@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Source files inside the page. They are whoever's who runs hawk-core: embedded only if asked for.
+ * Embeds source files in the page, only on request: they belong to the user of hawk-core.
  */
 #include "hawk/base/cleanup.h"
 #include "hawk/report/html.h"
@@ -21,7 +21,7 @@ static void put_file(const struct hawk_profile *profile, const struct hawk_sourc
 	hawk_json_object_end(json);
 }
 
-/** Adds the bytes of the file to `*used`; a file that would make too many is left out. */
+/** Adds the bytes of the file to `*used`; leaves out a file that would exceed the limit. */
 static struct hawk_error *
 put_unit(const struct hawk_profile *profile, const struct hawk_source_lines *lines,
 	 const struct hawk_source_unit *unit, struct hawk_symbols *symbols,

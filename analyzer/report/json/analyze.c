@@ -68,7 +68,7 @@ static void put_process(const struct hawk_report *report, struct hawk_json *json
 	hawk_json_object_end(json);
 }
 
-/** What the tracer's counters tell all the same. */
+/** Puts the values that the tracer's counters have even for an unknown heap. */
 static void put_unknown_heap(const struct hawk_heap *heap, struct hawk_json *json)
 {
 	const struct hawk_table_totals *totals = &heap->totals;

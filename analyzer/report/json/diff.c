@@ -48,7 +48,7 @@ static void put_change(struct hawk_json *json, const struct hawk_diff_row *row, 
 	hawk_json_put_boolean(json, "significant", row->significant);
 }
 
-/** Functions of the stack, the innermost first, with the frames that are inlined. */
+/** Puts the functions of the stack, innermost first, inlined frames included. */
 static void put_stack(struct hawk_json *json, const struct hawk_profile *profile, uint32_t step)
 {
 	hawk_json_put_array(json, "functions");
@@ -82,7 +82,7 @@ static void put_row(const struct hawk_diff_report *report, const struct hawk_dif
 	hawk_json_object_end(json);
 }
 
-/** Objects are the column before bytes, if there is one. */
+/** Returns the objects, which are in the column before bytes, if any. */
 static int64_t objects_of(const int64_t *values, uint32_t column)
 {
 	return column ? values[column - 1] : 0;

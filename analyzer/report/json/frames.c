@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The table of frames of a document. Strings belong to symbols, which outlive it, and of equal
- * names there is one: lines are the same if their bytes are.
+ * The table of frames of a document. Strings belong to symbols, which outlive it, and equal names
+ * are stored once. So lines are equal if their bytes are.
  */
 #include "frames.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A document's table of frames: stacks name them by number, since a heap's stacks are made of few
+ * A document's table of frames. Stacks refer to frames by number, since a heap's stacks have few
  * different frames. Written at the end, when all are known.
  */
 #ifndef HAWK_ANALYZER_REPORT_JSON_FRAMES_H
@@ -10,8 +10,8 @@
 #include "hawk/names/stack.h"
 #include "hawk/output/json.h"
 
-/** "stack": the numbers of the lines of `stack` in the table, innermost first. Lines that no
- * memory was left for are not listed. */
+/** "stack": the numbers of the lines of `stack` in the table, innermost first. Lines are left out
+ * if memory runs out. */
 void hawk_json_put_stack(struct hawk_json *json, const struct hawk_stack *stack);
 
 /** "frames": the table; frees it. */

@@ -8,7 +8,7 @@
 #include "hawk/base/cleanup.h"
 #include "objects.h"
 
-/** Sums are rounded and not the parts, so that these add up to all blocks. */
+/** Rounds sums, not parts, so that parts add up to all blocks. */
 static void put_bins(struct hawk_json *json, const char *key, bool known, const uint64_t *bins)
 {
 	uint64_t sum = HAWK_AGE_ONE / 2;

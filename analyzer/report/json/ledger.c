@@ -18,7 +18,7 @@ static void put_text(struct hawk_json *json, const char *key, const char *text)
 	hawk_json_put_string(json, key, text[0] ? text : NULL);
 }
 
-/** Functions of the stack, the innermost first. */
+/** Puts the functions of the stack, innermost first. */
 static void put_functions(struct hawk_json *json, const struct hawk_profile *stacks, uint32_t step)
 {
 	hawk_json_put_array(json, "functions");

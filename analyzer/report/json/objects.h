@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Objects that several JSON documents have in common: stacks, sites, roots, sums, findings. Their
- * prose twin is docs/json.md; keys are added only.
+ * Objects shared by several JSON documents: stacks, sites, roots, sums, findings. Their prose twin
+ * is docs/json.md; keys are added only.
  */
 #ifndef HAWK_ANALYZER_REPORT_JSON_OBJECTS_H
 #define HAWK_ANALYZER_REPORT_JSON_OBJECTS_H
@@ -29,7 +29,7 @@ void hawk_json_end(struct hawk_json *json, const struct hawk_findings *findings,
 /** "missing" and "damage" */
 void hawk_json_put_findings(struct hawk_json *json, const struct hawk_findings *findings);
 
-/** "stack" of a site: none if there is no such site. */
+/** "stack" of a site; left out if the site does not exist. */
 void hawk_json_put_site_stack(struct hawk_json *json, struct hawk_symbols *symbols,
 			      const struct hawk_heap *heap, uint32_t site);
 
@@ -37,7 +37,7 @@ void hawk_json_put_site_stack(struct hawk_json *json, struct hawk_symbols *symbo
 void hawk_json_put_scope_path(struct hawk_json *json, const char *key,
 			      const struct hawk_table *table, uint32_t label);
 
-/** The id of a site; null if there is no such site. */
+/** The id of a site; null if it does not exist. */
 void hawk_json_put_site(struct hawk_json *json, const char *key, const struct hawk_heap *heap,
 			uint32_t site);
 

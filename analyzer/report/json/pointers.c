@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What the documents of the verbs that follow pointers have in common.
+ * Shared parts of the documents of verbs that follow pointers.
  */
 #include "hawk/report/pointers.h"
 #include "objects.h"
@@ -45,7 +45,7 @@ void hawk_report_json_retained(const uint64_t *retained, bool exact, struct hawk
 	hawk_json_object_end(json);
 }
 
-/** "sampled": how, and what has no site because of it. */
+/** "sampled": the mean, and the blocks that have no site because of it. */
 static void put_sampling(const struct hawk_heap *heap, struct hawk_json *json)
 {
 	const struct hawk_site *others = hawk_report_not_sampled(heap);

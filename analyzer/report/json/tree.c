@@ -35,7 +35,7 @@ static void put_node(const struct hawk_pointer_report *report, const struct hawk
 	hawk_json_object_end(json);
 }
 
-/* A flat list, parents before children, because JSON readers do not like to be nested 60 deep. */
+/* Writes a flat list, parents before children, because many JSON readers reject a nesting of 60. */
 void hawk_report_tree_json(const struct hawk_pointer_report *report,
 			   const struct hawk_tree_roots *groups, const struct hawk_tree_rows *rows,
 			   struct hawk_json *json)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What lies at an address.
+ * Reports what lies at an address, as JSON.
  */
 #include "hawk/report/whatis.h"
 

@@ -27,7 +27,8 @@ static void put_finding(const struct hawk_finding *finding, const struct hawk_sc
 	hawk_screen_wrapped(screen, hawk_text_string(&text), 11, 11);
 }
 
-/** Partial findings may leave an answer complete that does not depend on them. */
+/** Returns the effect of findings: an answer that does not depend on partial ones stays complete.
+ */
 static const char *effect_of(const struct hawk_findings *findings, bool partial)
 {
 	if (partial)
@@ -50,7 +51,7 @@ void hawk_report_findings(const struct hawk_findings *findings, bool partial,
 		hawk_output_puts(screen->output,
 				 "  missing  memory ran out: what else is missing is "
 				 "not known\n");
-	/* What makes the answer incomplete comes first. */
+	/* Findings that make the answer incomplete come first. */
 	for (int first = 1; first >= 0; first--) {
 		for (size_t i = 0; i < findings->count; i++) {
 			if (findings->items[i].partial != (bool)first)
@@ -113,7 +114,7 @@ static void put_unknown(const struct hawk_report *report, const struct hawk_scre
 	hawk_report_memory_map(report->target, screen);
 }
 
-/** Everything that the short screen leaves out. */
+/** Prints everything that the short screen leaves out. */
 static void put_details(const struct hawk_report *report, const struct hawk_screen *screen)
 {
 	if (hawk_target_process(report->target)->table_file)

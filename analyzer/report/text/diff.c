@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The rows of a comparison: the largest changes first, what grew and what shrank in one list.
+ * Prints the rows of a comparison: growth and shrinkage in one list, the largest changes first.
  */
 #include "hawk/report/diff.h"
 
@@ -15,7 +15,7 @@
 
 enum {
 	DEFAULT_TOP = 20,
-	NAME_COLUMN = 41, /**< of sites */
+	NAME_COLUMN = 41, /**< column of sites' names */
 	RATE_COLUMNS = 11,
 	GROUP_COLUMN = 27,
 	NAME_WIDTH_MIN = 16,

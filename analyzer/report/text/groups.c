@@ -11,7 +11,7 @@
 
 enum { DEFAULT_TOP = 20, NUMBER_COLUMNS = 40 };
 
-/** A sum and its share of the whole heap. */
+/** Puts a sum and its share of the whole heap. */
 static void put_value(const struct hawk_report *report, const struct hawk_screen *screen,
 		      const int64_t *values)
 {
@@ -30,7 +30,7 @@ static void put_value(const struct hawk_report *report, const struct hawk_screen
 			   hawk_quantity_share(value, whole).text);
 }
 
-/** What is left of the line: the name, shortened, and of functions the module if it fits. */
+/** Fills the rest of the line: the name, shortened, and a function's module if it fits. */
 static void put_name(const struct hawk_report *report, const struct hawk_screen *screen,
 		     const struct hawk_profile_group *group)
 {

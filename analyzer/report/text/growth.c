@@ -68,7 +68,7 @@ static void append_no_pattern(struct hawk_text *text, const struct hawk_growth *
 	}
 }
 
-/** Reasons that are patterns in time. */
+/** Appends reasons that are patterns in time. */
 static void append_pattern(struct hawk_text *text, const struct hawk_growth *growth,
 			   enum hawk_growth_reason reason)
 {
@@ -183,7 +183,7 @@ void hawk_growth_bar(const struct hawk_growth_facts *facts, char bar[HAWK_AGE_BI
 
 	memset(bar, ' ', HAWK_AGE_BINS);
 	bar[HAWK_AGE_BINS] = '\0';
-	if (facts->life_seconds < 1) { // its parts are shorter than the unit of births
+	if (facts->life_seconds < 1) { // parts would be shorter than the unit of births
 		memcpy(bar + 3, too_short, sizeof(too_short) - 1);
 		return;
 	}
@@ -200,7 +200,7 @@ void hawk_growth_bar(const struct hawk_growth_facts *facts, char bar[HAWK_AGE_BI
 	}
 }
 
-/** What is known of the end of its life, where it is not that of the last allocations. */
+/** Appends the end of the process's life if it is later than the last allocations. */
 static void append_life(const struct hawk_growth_report *report, struct hawk_text *text)
 {
 	static const char *const sources[] = {
@@ -238,7 +238,7 @@ static void put_life(const struct hawk_growth_report *report, const struct hawk_
 	hawk_output_puts(screen->output, "\n");
 }
 
-/** Short enough for 80 columns. */
+/** Returns a word short enough for 80 columns. */
 static const char *column_word(enum hawk_growth_verdict verdict)
 {
 	return verdict == HAWK_GROWTH_CACHE ? "cache or queue" : hawk_growth_verdict_name(verdict);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The heap's totals, in text: where the process's writable memory went.
+ * Prints the heap's totals: the uses of the process's writable memory.
  */
 #include <stdio.h>
 
@@ -36,7 +36,7 @@ static void put_row(const struct hawk_screen *screen, const char *name, uint64_t
 	hawk_output_puts(screen->output, "\n");
 }
 
-/* A thread that ends leaves its slot to the next. */
+/* Prints threads and slots: a thread that ends leaves its slot to the next. */
 static void put_threads(const struct hawk_table_totals *totals, const struct hawk_screen *screen)
 {
 	uint64_t threads = totals->threads ? totals->threads : totals->slots;
@@ -54,7 +54,7 @@ static void put_threads(const struct hawk_table_totals *totals, const struct haw
 static void put_history(const struct hawk_report *report, const struct hawk_screen *screen)
 {
 	const struct hawk_heap *heap = report->heap;
-	bool twin = heap->table && hawk_table_is_twin(heap->table); // which holds no counters
+	bool twin = heap->table && hawk_table_is_twin(heap->table); // a twin holds no counters
 
 	if (twin || !(heap->knows & HAWK_HEAP_COUNTERS))
 		return;
@@ -72,7 +72,7 @@ static void put_history(const struct hawk_report *report, const struct hawk_scre
 				   hawk_quantity_bytes(heap->dropped_bytes).text);
 }
 
-/* What only a trace table tells. */
+/* Prints facts that only a trace table has. */
 static void put_annotations(const struct hawk_report *report, const struct hawk_screen *screen)
 {
 	const struct hawk_table *table = report->heap->table;
@@ -105,7 +105,7 @@ static void put_sampling(const struct hawk_report *report, const struct hawk_scr
 		hawk_quantity_bytes(report->heap->sample_mean).text);
 }
 
-/** Of a table file: what it says, and what it cannot. */
+/** Prints the contents of a table file, and its limits. */
 static void put_counted(const struct hawk_report *report, const struct hawk_screen *screen)
 {
 	const struct hawk_heap *heap = report->heap;
@@ -122,7 +122,7 @@ static void put_counted(const struct hawk_report *report, const struct hawk_scre
 	put_annotations(report, screen);
 }
 
-/** Where writable memory went; of sources without headers the tracer took none. */
+/** Prints the uses of writable memory; the tracer uses none under sources without headers. */
 static void put_memory(const struct hawk_heap *heap, const struct hawk_screen *screen)
 {
 	const struct hawk_accounting *memory = &heap->accounting;
@@ -169,7 +169,7 @@ static void append_allocator(struct hawk_text *text, const struct hawk_allocator
 	append_sum(text, bytes[HAWK_PIECE_DAMAGED], "damaged");
 }
 
-/* Says who has blocks without stacks, where its free memory is, and how to have stacks. */
+/* Names the allocators of blocks without stacks, their free memory, and the way to get stacks. */
 static void put_allocators(const struct hawk_heap *heap, const struct hawk_screen *screen)
 {
 	CLEANUP(text) struct hawk_text text = {0};

@@ -26,7 +26,7 @@ static const char *const kind_names[HAWK_REACH_KINDS] = {
 	[HAWK_REACH_INDIRECTLY_LOST] = "indirectly lost",
 };
 
-/* In the order in which they are told. */
+/* Kinds in the order of the report. */
 static const struct {
 	enum hawk_reach_kind kind;
 	const char *meaning;
@@ -86,7 +86,8 @@ static void put_heuristic(struct hawk_text *text, unsigned number, uint64_t poin
 				 pointers == 1 ? " is" : "s are", name);
 }
 
-/* What a verdict rests on: where pointers were looked for, and which of them heuristics explain. */
+/* Prints the basis of verdicts: the memory searched for pointers, and the pointers that heuristics
+ * explain. */
 static void put_roots(const struct hawk_leaks_report *report, const struct hawk_screen *screen)
 {
 	const struct hawk_roots *roots = &report->graph->roots;
@@ -132,7 +133,7 @@ static void put_warning(const struct hawk_leaks_report *report, const struct haw
 	hawk_screen_plain(screen);
 }
 
-/** Pieces of a sentence, separated by commas. */
+/** Appends a piece of a sentence after a comma. */
 static void put_piece(struct hawk_text *text, const struct hawk_leak_pointers *pointers,
 		      const char *where)
 {
@@ -149,7 +150,8 @@ static void put_piece(struct hawk_text *text, const struct hawk_leak_pointers *p
 				 hawk_quantity_count(pointers->interior).text);
 }
 
-/* Where nothing can be called lost, blocks are not called so either. */
+/* Returns a source's name. If nothing can be called lost, source blocks are not called lost either.
+ */
 static const char *source_name(const struct hawk_leaks *leaks, unsigned source)
 {
 	static const char *const sources[HAWK_LEAK_SOURCES] = {
@@ -238,7 +240,7 @@ static void put_record(const struct hawk_leaks_report *report, const struct hawk
 				   one ? "it" : "them");
 }
 
-/* The records from `*at` on that are of one kind, up to `end`. */
+/* Prints the records of one kind from `*at` on, up to `end`. */
 static void put_kind(const struct hawk_leaks_report *report, const struct hawk_screen *screen,
 		     struct hawk_site_stacks *stacks, size_t *at, size_t end)
 {
@@ -289,7 +291,7 @@ static void put_leader(const struct hawk_leaks_report *report, const struct hawk
 		    leader->example);
 }
 
-/* Whose blocks lead to the indirectly lost ones of the site that was asked for. */
+/* Prints the sites whose blocks lead to the requested site's indirectly lost ones. */
 static void put_leaders(const struct hawk_leaks_report *report, const struct hawk_screen *screen,
 			size_t depth)
 {
@@ -339,7 +341,8 @@ static void put_suppressions(const struct hawk_leaks_report *report,
 	}
 }
 
-/** "Leaks: 12 blocks, 1.2 MiB lost", or possibly lost if none is lost. Returns whether any is. */
+/** Prints "Leaks: 12 blocks, 1.2 MiB lost", or possibly lost if none is lost. Returns true if any
+ * is. */
 static bool put_heading(const struct hawk_leaks_report *report, const char *which,
 			const struct hawk_screen *screen)
 {

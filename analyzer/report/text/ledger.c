@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What many snapshots have in common: their suspects, then their sites.
+ * Prints a ledger of many snapshots: their suspects, then their sites.
  */
 #include "hawk/report/ledger.h"
 
@@ -137,8 +137,8 @@ static const char *function_of(const struct hawk_profile *stacks, uint32_t step)
 	return hawk_profile_text(stacks, frame->function);
 }
 
-/** The first caller by which `step` differs from `other`, whose function has the same name; 0 = it
- * has another one, or there is no such caller. */
+/** Returns the first caller by which `step` differs from `other`. 0 = their functions have
+ * different names, or no caller differs. */
 static uint32_t differing_caller(const struct hawk_profile *stacks, uint32_t step, uint32_t other)
 {
 	while (step && other && function_of(stacks, step)[0] &&
@@ -152,7 +152,7 @@ static uint32_t differing_caller(const struct hawk_profile *stacks, uint32_t ste
 	return 0;
 }
 
-/** Rows [0, end) of which several have one name say who called. */
+/** Appends the caller in rows [0, end) that share a name. */
 static void append_caller(const struct hawk_ledger *ledger, size_t number, size_t end,
 			  struct hawk_text *name)
 {

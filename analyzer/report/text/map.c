@@ -10,7 +10,7 @@
 
 enum { SHORT_MAP_ROWS = 16 };
 
-/** What memory without a file is used for, as far as registers and modules tell. */
+/** Prints the use of memory without a file, as far as registers and modules show it. */
 static void put_anonymous(const struct hawk_screen *screen, const struct hawk_map_row *row)
 {
 	if (row->vdso)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * hawk-core path: why one block is alive. A run of blocks of the same site, linked at the same
+ * Prints the path that keeps a block alive. A run of blocks of the same site, linked at the same
  * offset (a list, say), is shown by its ends.
  */
 #include <inttypes.h>
@@ -20,7 +20,7 @@ static inline void hawk_cleanup_path(struct hawk_path *path)
 	hawk_path_deinit(path);
 }
 
-/** How the step to `path->blocks[i]` is made; i is at least 1. */
+/** Returns the pointer to `path->blocks[i]`; i is at least 1. */
 static struct hawk_referrer pointer_to(const struct hawk_pointer_report *report,
 				       const struct hawk_path *path, uint32_t i)
 {
@@ -38,7 +38,7 @@ static bool same_step(const struct hawk_pointer_report *report, const struct haw
 	       pointer_to(report, path, a).offset == pointer_to(report, path, b).offset;
 }
 
-/** One behind the last step from `i` on that is like step `i`. */
+/** Returns the end of the run of steps like step `i`. */
 static uint32_t end_of_run(const struct hawk_pointer_report *report, const struct hawk_path *path,
 			   uint32_t i)
 {
@@ -49,13 +49,13 @@ static uint32_t end_of_run(const struct hawk_pointer_report *report, const struc
 	return end;
 }
 
-/** Whether the step leads behind the first byte of the block, and it is known how far. */
+/** Returns true if the step leads behind the first byte of the block, by a known distance. */
 static bool leads_inside(const struct hawk_referrer *pointer)
 {
 	return pointer->interior && pointer->inside != HAWK_OFFSET_UNKNOWN && pointer->inside;
 }
 
-/** The first "+8->+5" of a path in words. */
+/** Explains the first "+8->+5" of a path in words. */
 static void put_legend(const struct hawk_pointer_report *report, const struct hawk_screen *screen,
 		       const struct hawk_path *path)
 {

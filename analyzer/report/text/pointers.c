@@ -33,7 +33,8 @@ void hawk_report_put_none(const struct hawk_pointer_report *report,
 	hawk_output_puts(screen->output, report->filter ? "  no block matches\n" : "  none\n");
 }
 
-/** Columns for a type, brackets not counted, where `left` are for name and type; 0 = too few. */
+/** Returns the columns for a type, without brackets, if `left` are for name and type; 0 = too few.
+ */
 static size_t type_room(const struct hawk_screen *screen, size_t left)
 {
 	size_t half = left > 4 ? (left - 4) / 2 : 0;

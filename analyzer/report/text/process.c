@@ -20,7 +20,7 @@ static void put_field(const struct hawk_screen *screen, const char *name)
 	hawk_output_printf(screen->output, "  %-9s ", name);
 }
 
-/** The one whose stack says how the process died. */
+/** Returns the thread whose stack shows how the process died. */
 static const struct hawk_thread *crashed_thread(const struct hawk_target *target)
 {
 	size_t count;
@@ -100,7 +100,7 @@ static void put_cause(const struct hawk_report *report, const struct hawk_screen
 	}
 }
 
-/** Behind the frames by which abort() kills its caller: they are the same in every abort. */
+/** Returns the first line behind the frames of abort(), which are the same in every abort. */
 static size_t first_telling_line(const struct hawk_stack *stack)
 {
 	static const char *const names[] = {"__pthread_kill_implementation",
@@ -138,7 +138,7 @@ static void put_more(const struct hawk_screen *screen, const struct hawk_stack *
 				   hawk_quantity_count(frames).text);
 }
 
-/** Where the frames outside of all that was left out begin; 0 if nothing was. */
+/** Returns the first line outside all omitted frames, 0 if none were omitted. */
 static size_t start_of_outer(const struct hawk_stack *stack)
 {
 	size_t i = stack->count;
@@ -148,7 +148,7 @@ static size_t start_of_outer(const struct hawk_stack *stack)
 	return i;
 }
 
-/** The first line from `first` on that stands for others. */
+/** Returns the first line from `first` on that stands for others. */
 static size_t find_left_out(const struct hawk_stack *stack, size_t first)
 {
 	while (first < stack->count && !stack->lines[first].left_out)
@@ -171,7 +171,7 @@ static void put_lines(const struct hawk_screen *screen, const struct hawk_stack 
 		hawk_screen_stack_line(screen, &stack->lines[i], 4);
 }
 
-/** The first line of the cycle that line `repeat` stands for. */
+/** Returns the first line of the cycle that line `repeat` stands for. */
 static size_t start_of_cycle(const struct hawk_stack *stack, size_t repeat)
 {
 	uint32_t frame = stack->lines[repeat].frame - stack->lines[repeat].period;
@@ -182,9 +182,7 @@ static size_t start_of_cycle(const struct hawk_stack *stack, size_t repeat)
 	return i;
 }
 
-/** Line `repeat`, which says how often a cycle is there, and before it from `start` on what that
- * is.
- */
+/** Prints a cycle, from line `start` on, and line `repeat` with its number of repetitions. */
 static void put_cycle(const struct hawk_screen *screen, const struct hawk_stack *stack,
 		      size_t start, size_t repeat, size_t depth)
 {
@@ -199,7 +197,8 @@ static void put_cycle(const struct hawk_screen *screen, const struct hawk_stack 
 	put_lines(screen, stack, repeat, repeat + 1);
 }
 
-/** Recursion: where it was, what repeats, and who began it, each in about `depth` lines. */
+/** Prints a recursion: its innermost frames, the cycle, and the outer frames, each in about `depth`
+ * lines. */
 static void put_folded(const struct hawk_screen *screen, const struct hawk_stack *stack,
 		       size_t first, size_t depth)
 {
@@ -207,7 +206,7 @@ static void put_folded(const struct hawk_screen *screen, const struct hawk_stack
 	size_t head = first + depth < repeat ? first + depth : repeat;
 
 	put_lines(screen, stack, first, head);
-	if (is_cut(stack)) { /* it repeats nothing: only the ends tell */
+	if (is_cut(stack)) { /* nothing repeats: show only the ends */
 		if (stack->count - outer > 2 * depth)
 			outer = stack->count - 2 * depth;
 		put_more(screen, stack, head, outer);
@@ -235,7 +234,7 @@ static void put_end(const struct hawk_screen *screen, const struct hawk_stack *s
 				   hawk_quantity_count(stack->frame_count).text);
 }
 
-/** The lines of a stack from `first` on, about `depth` of them (0 = all). */
+/** Prints about `depth` lines of a stack (0 = all) from `first` on. */
 static void put_stack(const struct hawk_screen *screen, const struct hawk_stack *stack,
 		      size_t first, size_t depth)
 {
@@ -297,7 +296,7 @@ static void put_crashed_thread(const struct hawk_report *report, const struct ha
 
 enum { ARGUMENTS_KEPT = 79 }; /* characters of a command line, by the kernel */
 
-/** One line if the command line begins with the program's path, as it often does. */
+/** Prints one line if the command line begins with the program's path, as often. */
 static void put_command(const struct hawk_process *process, const struct hawk_screen *screen)
 {
 	CLEANUP(text) struct hawk_text command = {0};
@@ -316,7 +315,7 @@ static void put_command(const struct hawk_process *process, const struct hawk_sc
 	}
 }
 
-/** How large the process was, so that users can compare it with what top or ps showed. */
+/** Prints the size of the process, for comparison with top or ps. */
 static void put_memory(const struct hawk_report *report, const struct hawk_screen *screen)
 {
 	const struct hawk_process *process = hawk_target_process(report->target);
@@ -345,7 +344,7 @@ void hawk_report_process(const struct hawk_report *report, const struct hawk_scr
 
 	put_title(report, screen);
 	put_command(process, screen);
-	if (hawk_target_pause_ns(report->target)) { // not in a snapshot of a process
+	if (hawk_target_pause_ns(report->target)) { // absent in a snapshot of a process
 		put_field(screen, "paused");
 		hawk_output_printf(
 			screen->output, "for %s\n",
@@ -353,7 +352,7 @@ void hawk_report_process(const struct hawk_report *report, const struct hawk_scr
 	}
 	put_memory(report, screen);
 	put_cause(report, screen);
-	if (!screen->full && !process->table_file) // else all threads follow, or there are none
+	if (!screen->full && !process->table_file) // else all threads follow, or none exist
 		put_crashed_thread(report, screen);
 }
 

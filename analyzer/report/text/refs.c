@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * hawk-core refs: the pointers to one block.
+ * Prints the pointers to one block.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ static void put_group(const struct hawk_pointer_report *report, const struct haw
 	const struct hawk_heap *heap = report->heap;
 	char offset[24] = "anywhere", id[17] = "";
 
-	/* Both special offsets are the same number: in either case no place can be named. */
+	/* Both special offsets have the same value; neither names a place. */
 	if (group->offset != HAWK_SITE_ANYWHERE)
 		snprintf(offset, sizeof(offset), "+%" PRIu64, group->offset);
 	if (group->site < heap->site_count)

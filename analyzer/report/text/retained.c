@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * hawk-core retained: sites and blocks by the bytes that freeing them would free. Exact for the
- * first sites listed, lower bounds for the rest.
+ * Prints sites and blocks by the bytes that freeing them would free. Exact for the first sites
+ * listed, lower bounds for the rest.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 enum { DEFAULT_TOP = 10, DEFAULT_DEPTH = 3 };
 
-/** "1.0 MiB"; ">=96 B", if it may be more. */
+/** Returns "1.0 MiB", or ">=96 B" if it may be more. */
 static struct hawk_quantity amount(uint64_t bytes, bool exact)
 {
 	struct hawk_quantity size = hawk_quantity_bytes(bytes);

@@ -18,7 +18,7 @@ enum {
 	OUTLIERS = 5, /**< shown of each group */
 	MISFITS = 3,  /**< shown of each outlier */
 	WORDS = 64,   /**< shown of each group */
-	COLUMN = 27,  /**< where values begin */
+	COLUMN = 27,  /**< column of values */
 	NAME_MIN = 20,
 	SMALL = 1000, /**< values below 1/SMALL are left out */
 	QUOTE_BYTES = 24,
@@ -31,7 +31,7 @@ static size_t room(const struct hawk_screen *screen, size_t used)
 	return screen->width > used + NAME_MIN ? screen->width - used : NAME_MIN;
 }
 
-/** "100.0 %" is for all only. */
+/** Returns a share; "100.0 %" only for all. */
 static struct hawk_quantity share_of(uint64_t count, uint64_t all)
 {
 	struct hawk_quantity share = hawk_quantity_share(count, all);
@@ -132,7 +132,7 @@ static void append_text(const struct hawk_schema_word *of, struct hawk_text *tex
 				 of->text_max);
 }
 
-/** Classes whose words need no key. */
+/** Returns the name of a class whose words need no key. */
 static const char *plain_name(enum hawk_word_class class)
 {
 	switch (class) {
@@ -192,7 +192,7 @@ void hawk_schema_append_value(const struct hawk_pointer_report *report,
 	}
 }
 
-/** The lines of a word without its offset, to be compared with those of the next. */
+/** Writes the lines of a word without its offset, for comparison with the next word's. */
 static void write_word(const struct hawk_schema_report *report, const struct hawk_screen *screen,
 		       const struct hawk_schema_word *word, struct hawk_text *lines)
 {

@@ -17,7 +17,7 @@ static struct hawk_quantity size_text(const struct hawk_screen *screen, uint64_t
 	return screen->full ? hawk_quantity_count(bytes) : hawk_quantity_bytes(bytes);
 }
 
-/** One line: 56 columns of numbers, and as much of the end of the path as fits. */
+/** Prints one line: 56 columns of numbers, and as much of the path's end as fits. */
 static void put_group(const struct hawk_report *report, const struct hawk_screen *screen,
 		      const struct hawk_scope_group *group)
 {

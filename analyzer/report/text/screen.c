@@ -34,7 +34,7 @@ void hawk_screen_plain(const struct hawk_screen *screen)
 		hawk_output_puts(screen->output, "\033[0m");
 }
 
-/** `format` in `style`. */
+/** Prints `format` in `style`. */
 static void put_styled(const struct hawk_screen *screen, enum hawk_style style, const char *format,
 		       va_list arguments)
 {
@@ -122,7 +122,7 @@ void hawk_screen_line(const struct hawk_screen *screen, const struct hawk_text *
 	hawk_output_puts(screen->output, "\n");
 }
 
-/** `text`, padded to `width` columns if anything follows. */
+/** Prints `text`, padded to `width` columns if anything follows. */
 static void put_column(const struct hawk_screen *screen, const struct hawk_text *text, size_t width,
 		       bool followed)
 {
@@ -135,7 +135,7 @@ static void put_column(const struct hawk_screen *screen, const struct hawk_text 
 	hawk_output_puts(screen->output, "  ");
 }
 
-/** What is shown of a line beside what it says itself. */
+/** Additions to a stack line. */
 struct beside {
 	size_t skipped; /**< functions that only pass the allocation on to it */
 	bool address;
@@ -150,7 +150,8 @@ static void append_offset(struct hawk_text *text, const struct hawk_stack_line *
 		hawk_text_printf(text, "0x%llx", (unsigned long long)line->pc);
 }
 
-/** "file.c:12", or in a module without debug information nothing; its address if that is wanted. */
+/** Appends "file.c:12", or nothing in a module without debug information, or the address if wanted.
+ */
 static void append_place(struct hawk_text *text, const struct hawk_screen *screen,
 			 const struct hawk_stack_line *line, const struct beside *beside,
 			 size_t width)
@@ -203,7 +204,7 @@ static void append_module(struct hawk_text *text, const struct hawk_screen *scre
 	hawk_utf8_append_middle_cut(text, screen->full ? path : hawk_path_base(path), width);
 }
 
-/** Everything in one line of any width: for --full. */
+/** Prints everything in one line of any width, for --full. */
 static void put_full_line(const struct hawk_screen *screen, const struct hawk_stack_line *line)
 {
 	static const struct beside nothing;
@@ -265,7 +266,7 @@ struct columns {
 	size_t function, place, module;
 };
 
-/** Of columns that are not used, as many as are needed elsewhere. */
+/** Lends unused columns as far as they are needed elsewhere. */
 static void lend(size_t *from, size_t used, size_t *to, size_t needed)
 {
 	size_t spare = *from > used ? *from - used : 0;
@@ -281,7 +282,7 @@ static size_t width_of(const struct hawk_text *text)
 	return hawk_utf8_width(hawk_text_string(text));
 }
 
-/** So that lines stand one below the other, but nothing is cut where there is room beside it. */
+/** Divides the columns so that lines align, but nothing is cut while neighbours have room. */
 static struct columns share_columns(const struct hawk_screen *screen,
 				    const struct hawk_stack_line *line, const struct beside *beside,
 				    size_t room)
@@ -306,7 +307,7 @@ static struct columns share_columns(const struct hawk_screen *screen,
 	return columns;
 }
 
-/** A line as it is shown: its columns, and what stands in them. */
+/** A line to show: its columns and their texts. */
 struct fitted {
 	struct columns columns;
 	struct hawk_text function, place, module;
@@ -395,7 +396,7 @@ static void put_remark(const struct hawk_screen *screen, unsigned indent, const 
 	hawk_output_puts(screen->output, "\n");
 }
 
-/** Why there are no further lines. */
+/** Prints the reason why the stack ends. */
 static void put_end(const struct hawk_screen *screen, const struct hawk_stack *stack,
 		    unsigned indent)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * hawk-core sites: for each site, which sites' blocks hold its blocks, and where in them. As text
- * and JSON; export/dot.c draws the same graph.
+ * Prints the site graph: for each site, the sites whose blocks hold its blocks, and the offsets in
+ * them. export/dot.c draws the same graph.
  */
 #include <inttypes.h>
 
@@ -33,7 +33,7 @@ size_t hawk_report_choose_sites(const struct hawk_pointer_report *report,
 	return most < list->count ? most : list->count;
 }
 
-/** "98 % of them hold such pointers": of the source site's blocks. */
+/** Returns the share of the source site's blocks that hold such pointers. */
 static struct hawk_quantity share_of_sources(const struct hawk_pointer_report *report,
 					     const struct hawk_site_edge *edge)
 {
@@ -110,7 +110,7 @@ static void put_site(const struct hawk_pointer_report *report, const struct hawk
 	}
 }
 
-/** The sites that are shown. */
+/** The sites to show. */
 struct site_rows {
 	const struct hawk_pointer_report *report;
 	const struct hawk_site_edges *by;

@@ -16,11 +16,12 @@
 
 enum {
 	INDENT = 6,
-	CALLERS_MAX = 16,    /**< looked at for a name */
-	COMPARED_MAX = 1024, /**< with so many that begin alike; of more only the ids tell */
+	CALLERS_MAX = 16, /**< searched for a name */
+	COMPARED_MAX =
+		1024, /**< upper limit on stacks that begin alike; beyond it only ids differ */
 };
 
-/** What is compared. */
+/** The compared parts of a line. */
 struct line {
 	uint64_t look;
 	uint64_t address; /**< in its module */
@@ -28,11 +29,11 @@ struct line {
 
 struct hawk_site_item {
 	uint32_t site;
-	uint32_t first; /**< line of the stack that is shown first */
+	uint32_t first; /**< first line shown */
 	uint32_t telling;
 	uint32_t count;
 	struct line *lines; /**< `count` */
-	uint64_t look;      /**< of the lines that are shown in any case */
+	uint64_t look;      /**< of the lines always shown */
 	struct hawk_stack_mark *marks;
 	size_t mark_count;
 };
@@ -55,7 +56,7 @@ static void look_up(struct hawk_site_stacks *stacks, uint32_t site)
 	hawk_stack_of_blocks(stacks->symbols, heap, trace, &stacks->stack);
 }
 
-/** One behind the last line that is shown in any case. */
+/** Returns the end of the lines always shown. */
 static size_t end_of(const struct hawk_site_stacks *stacks, const struct hawk_site_item *item)
 {
 	size_t left = item->count - item->telling;
@@ -63,7 +64,7 @@ static size_t end_of(const struct hawk_site_stacks *stacks, const struct hawk_si
 	return stacks->depth && stacks->depth < left ? item->telling + stacks->depth : item->count;
 }
 
-/** Inserts in order; the same line once. */
+/** Inserts a mark in order, each line once. */
 static void mark(struct hawk_site_item *item, uint32_t line, bool address)
 {
 	struct hawk_stack_mark *marks;
@@ -93,8 +94,7 @@ static bool has_name(const struct hawk_stack_line *line)
 	return line->kind == HAWK_LINE_FUNCTION && line->name.function;
 }
 
-/** Where nothing that is shown has a name: the first caller that has one, but not what starts the
- * program. */
+/** Marks the first named caller, but not the program's start, if no line shown has a name. */
 static void mark_named(const struct hawk_site_stacks *stacks, struct hawk_site_item *item)
 {
 	const struct hawk_stack *stack = &stacks->stack;
@@ -135,8 +135,8 @@ static void fill(struct hawk_site_stacks *stacks, struct hawk_site_item *item)
 	mark_named(stacks, item);
 }
 
-/** The first line that looks different, or has another address, counted from the telling lines on;
- * UINT32_MAX = none. */
+/** Returns the first line that looks different or has another address, counted from the telling
+ * lines on; UINT32_MAX = none. */
 static uint32_t first_difference(const struct hawk_site_item *a, const struct hawk_site_item *b,
 				 bool address)
 {
@@ -160,7 +160,7 @@ static void mark_both(struct hawk_site_item *a, struct hawk_site_item *b, uint32
 	mark(b, b->telling + line, address);
 }
 
-/** Shows wrappers as far up as the first pair that differs; false if none does. */
+/** Shows wrappers up to the first pair that differs; returns false if none does. */
 static bool show_wrappers(struct hawk_site_item *a, struct hawk_site_item *b)
 {
 	for (uint32_t i = 1; i <= a->telling || i <= b->telling; i++) {
@@ -177,7 +177,7 @@ static bool show_wrappers(struct hawk_site_item *a, struct hawk_site_item *b)
 	return false;
 }
 
-/** Two stacks that begin alike: what is the best of what tells them apart. */
+/** Distinguishes two stacks that begin alike, by the best difference. */
 static void tell_apart(struct hawk_site_item *a, struct hawk_site_item *b)
 {
 	uint32_t line;
@@ -240,7 +240,7 @@ void hawk_site_stacks_compare(struct hawk_site_stacks *stacks)
 	qsort(items, count, sizeof(*items), compare_sites);
 }
 
-/** With --full nothing was compared: it is shown from its first line. */
+/** Returns the part of a stack to show. With --full nothing was compared: all lines are shown. */
 static struct hawk_stack_cut cut_of(const struct hawk_site_stacks *stacks, uint32_t site)
 {
 	const struct hawk_site_item key = {.site = site};

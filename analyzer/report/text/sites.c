@@ -18,12 +18,12 @@ enum {
 	INDENT = 6,
 };
 
-/** What a list shows. */
+/** The contents of a list. */
 struct list_plan {
 	enum hawk_site_sort sort;
 	size_t top;
 	size_t depth;        /**< 0 = all lines */
-	size_t shown_before; /**< of the first sites of `before` only the number is printed */
+	size_t shown_before; /**< the first sites of `before`, printed by number only */
 	const uint32_t *before;
 };
 
@@ -34,8 +34,8 @@ static uint64_t minus(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-/** What was allocated since the start: how large one is on average, and how many of them are
- * temporary, which is no longer live. */
+/** Prints allocations since the start: their average size, and the share that is temporary (no
+ * longer live). */
 static void put_total_row(const struct hawk_report *report, const struct hawk_screen *screen,
 			  size_t number, const struct hawk_site *site)
 {
@@ -96,7 +96,7 @@ static void put_heads(const struct hawk_screen *screen, enum hawk_site_sort sort
 				  "size", "share", "blocks", "oldest", "site");
 }
 
-/** Behind a row of estimates. */
+/** Prints the error behind a row of estimates. */
 static void put_error(const struct hawk_screen *screen, const struct list_plan *plan,
 		      const struct hawk_site_sample *sample)
 {
@@ -182,7 +182,7 @@ static void put_section(const struct hawk_report *report, const struct hawk_scre
 		hawk_output_puts(screen->output, "  none\n");
 }
 
-/** Size first with stacks, then count, where sites that were shown already are only named. */
+/** Prints sites by size with stacks, then by count; sites shown already are only named. */
 static struct hawk_error *put_both_sections(const struct hawk_report *report,
 					    const struct hawk_screen *screen)
 {

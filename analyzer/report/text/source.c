@@ -14,7 +14,7 @@ enum {
 	COLUMN = 9,
 	EXACT_COLUMN = 16,
 	TAB = 2,
-	CODE_MIN = 20, /**< columns of source text, however narrow the screen is */
+	CODE_MIN = 20, /**< least columns of source text, even on a narrow screen */
 	ELLIPSIS = 3,
 };
 
@@ -60,7 +60,7 @@ static void put_column(const struct hawk_screen *screen, const char *text)
 	hawk_output_printf(screen->output, " %*s", (int)column_width(screen), text);
 }
 
-/** The columns in front of a line: flat, cum, blocks, allocated. Returns their width. */
+/** Prints the columns before a line: flat, cum, blocks, allocated. Returns their width. */
 static unsigned put_values(const struct hawk_screen *screen, const struct hawk_source_sums *values)
 {
 	put_column(screen, bytes_text(screen, values->flat_bytes).text);
@@ -144,7 +144,7 @@ static uint32_t plus(uint32_t number, uint32_t more)
 	return number > UINT32_MAX - more ? UINT32_MAX : number + more;
 }
 
-/** The lines with values, and without gaps those near them. */
+/** Prints the lines with values, and the lines near them without gaps. */
 static void put_lines(const struct hawk_source_report *report, const struct hawk_screen *screen)
 {
 	const struct hawk_source_line *lines = report->lines->lines + report->unit->first;
@@ -203,7 +203,7 @@ static void put_remarks(const struct hawk_source_report *report, const struct ha
 				      2, 4);
 }
 
-/** Function, module, file; then the sums. */
+/** Prints function, module, file, then the sums. */
 static void put_title(const struct hawk_source_report *report, const struct hawk_screen *screen)
 {
 	const struct hawk_source_unit *unit = report->unit;

@@ -72,7 +72,7 @@ static void append_name(const struct hawk_suspects_report *suspects, uint32_t si
 		hawk_site_name_append_folded(text, name);
 }
 
-/** ", through A, B and C"; of what is lost "A, B and C". */
+/** Appends ", through A, B and C"; for lost memory "A, B and C". */
 static void append_steps(const struct hawk_suspects_report *suspects,
 			 const struct hawk_suspect *suspect, struct hawk_text *text)
 {
@@ -109,7 +109,7 @@ static struct hawk_quantity part_of(uint64_t bytes, uint64_t all, bool first)
 	return share;
 }
 
-/** In front of who holds it, where one word is enough. */
+/** Returns the word before the holder, if one word is enough. */
 static const char *reach_word(const struct hawk_suspect *suspect)
 {
 	const uint64_t *bytes = suspect->facts.reach_bytes;
@@ -119,7 +119,7 @@ static const char *reach_word(const struct hawk_suspect *suspect)
 	return "Still reachable: ";
 }
 
-/** Small letters behind a colon, a large one at the head of a sentence. */
+/** Appends a sentence; behind a full stop it begins with a capital letter. */
 static void append_sentence(struct hawk_text *text, const char *sentence)
 {
 	size_t start = text->size;
@@ -167,7 +167,7 @@ static void append_holder(const struct hawk_suspects_report *suspects,
 		append_steps(suspects, suspect, text);
 }
 
-/** Why it is not said what is lost. */
+/** Appends the reason why nothing is called lost. */
 static void append_doubt(const struct hawk_suspects_report *suspects, uint64_t unreached_bytes,
 			 struct hawk_text *text)
 {
@@ -187,7 +187,7 @@ static void append_doubt(const struct hawk_suspects_report *suspects, uint64_t u
 			       "perhaps with the blocks that nothing leads to.");
 }
 
-/** How it is reached, where who holds it does not say that. */
+/** Appends how it is reached, if its holder does not show that. */
 static void append_reach(const struct hawk_suspects_report *suspects,
 			 const struct hawk_suspect *suspect, struct hawk_text *text)
 {
@@ -270,7 +270,7 @@ static void append_story(const struct hawk_suspects_report *suspects,
 	append_growth(suspect, text);
 }
 
-/** On one line, or on several that a shell reads as one. */
+/** Prints a command on one line, or on several that a shell reads as one. */
 static void put_command(const struct hawk_screen *screen, const char *command)
 {
 	hawk_output_fill(screen->output, ' ', COMMAND_INDENT);
@@ -278,7 +278,7 @@ static void put_command(const struct hawk_screen *screen, const char *command)
 		hawk_output_printf(screen->output, "%s\n", command);
 		return;
 	}
-	/* Behind the site: what follows is the core's name, perhaps with blanks in it. */
+	/* Break behind the site: the core's name follows and may contain blanks. */
 	const char *site = strstr(command, "--site=");
 	const char *rest = site ? strchr(site, ' ') : NULL;
 
@@ -298,7 +298,7 @@ static void append_title(const struct hawk_suspects_report *suspects,
 		screen->full ? SIZE_MAX : screen->width - INDENT - 1);
 }
 
-/** Whether another suspect has the same title. */
+/** Returns true if another suspect has the same title. */
 static bool is_alike(const struct hawk_suspects_report *suspects, const struct hawk_screen *screen,
 		     size_t number, const struct hawk_text *title)
 {
@@ -333,7 +333,8 @@ static void put_suspect(const struct hawk_suspects_report *suspects,
 	put_command(screen, hawk_text_string(&command));
 }
 
-/** What tells those from each other that have the same name, and no more, also with --full. */
+/** Prints all suspects. Even with --full, stacks show only the lines that distinguish equal names.
+ */
 static void put_all(const struct hawk_suspects_report *suspects, const struct hawk_screen *screen)
 {
 	const struct hawk_pointer_report *pointers = suspects->pointers;

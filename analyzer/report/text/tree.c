@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Trees "root; site; site ...": as indented text with the small branches left out.
+ * Prints trees "root; site; site ..." as indented text without the small branches.
  *
  * Trees are as deep as HAWK_SITE_TREE_DEPTH, so recursion has a limit.
  */
@@ -16,7 +16,7 @@
 enum {
 	DEFAULT_TOP = 5,
 	DEFAULT_DEPTH = 8,
-	COLUMNS_BEFORE = 22, /**< without those of blocks */
+	COLUMNS_BEFORE = 22, /**< without the blocks' columns */
 	BLOCKS_WIDTH_MIN = 6,
 	NAME_WIDTH_MIN = 16,
 	MODULE_WIDTH_MIN = 8,
@@ -35,8 +35,8 @@ struct writer {
 
 static const char and_others[] = ", and others";
 
-/** "`server` in redis-server .bss", at most `width` columns. The variable says more than where it
- * is, and the module more than the section. */
+/** Appends "`server` in redis-server .bss", at most `width` columns. Cuts the section first, then
+ * the module, and the variable last. */
 static void append_root(struct hawk_text *text, const char *name, size_t width)
 {
 	static const char in[] = "` in ";
@@ -81,7 +81,7 @@ void hawk_report_append_tree_node(const struct hawk_pointer_report *report,
 	}
 }
 
-/** What stands before names. */
+/** Prints the figures before a name. */
 static void put_figures(const struct writer *writer, const struct hawk_tree_row *row)
 {
 	hawk_output_printf(writer->output, "%10s ", hawk_quantity_bytes(row->cum_bytes).text);
@@ -107,7 +107,7 @@ static void put_node(const struct writer *writer, const struct hawk_tree_row *ro
 	hawk_screen_line(writer->screen, &text);
 }
 
-/** The branches that are not shown, in one line. */
+/** Prints the sum of hidden branches in one line. */
 static void put_sum(const struct writer *writer, const struct hawk_tree_row *row)
 {
 	hawk_screen_style(writer->screen, HAWK_STYLE_FAINT);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What lies at an address.
+ * Reports what lies at an address, as text.
  */
 #include "hawk/base/cleanup.h"
 #include "hawk/names/function_name.h"
@@ -66,7 +66,7 @@ static void put_block(const struct hawk_report *report, const struct hawk_whatis
 		hawk_output_printf(screen->output, "  %s site %016llx\n",
 				   stacks ? "allocated at" : "of", (unsigned long long)site->id);
 	hawk_stack_of_blocks(report->symbols, report->heap, block->trace, &stack);
-	stack.type = NULL; /* that is said */
+	stack.type = NULL; /* printed already */
 	if (stack.count)
 		put_stack(report, screen, &stack);
 	else if (!stacks)

@@ -3,7 +3,7 @@
  * @file
  * One line for every block, as text or JSON, at millions of lines a second: repeated parts (ages,
  * kinds, sites) are formatted once, before the first block. With a limit, prints only the chosen
- * ones, after all were seen.
+ * ones, after the last block.
  */
 #ifndef HAWK_ANALYZER_REPORT_BLOCKS_H
 #define HAWK_ANALYZER_REPORT_BLOCKS_H
@@ -28,7 +28,7 @@ void hawk_report_blocks_heading(struct hawk_report_blocks *report);
 struct hawk_error *hawk_report_blocks_add(void *context, const struct hawk_block *blocks,
 					  size_t count);
 
-/** Call after the last block: with `top`, prints the first ones, and out of how many. */
+/** Call after the last block: with `top`, prints the first ones and the number of all. */
 void hawk_report_blocks_finish(struct hawk_report_blocks *report);
 
 /** Accepts NULL. */

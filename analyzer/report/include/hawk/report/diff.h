@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What changed between two cores, as text and JSON.
+ * Reports changes between two cores, as text and JSON.
  */
 #ifndef HAWK_ANALYZER_REPORT_DIFF_H
 #define HAWK_ANALYZER_REPORT_DIFF_H
@@ -23,12 +23,12 @@ struct hawk_diff_report {
 	double hours;
 	size_t top;         /**< rows; 0 = the default */
 	size_t depth;       /**< lines of each stack; 0 = one */
-	const char *growth; /**< of --fail-if-grown: what was exceeded; NULL = nothing */
+	const char *growth; /**< of --fail-if-grown: the limit exceeded; NULL = none */
 	bool other_program; /**< the two are not the same program, by name */
-	const char *before_unknown, *after_unknown; /**< why; NULL = the heap is known */
+	const char *before_unknown, *after_unknown; /**< the reason; NULL = the heap is known */
 };
 
-/** Returns true if a heap is unknown: then no difference is true, and none is shown. */
+/** Returns true if a heap is unknown: then no difference is valid, and none is shown. */
 static inline bool hawk_diff_report_is_unknown(const struct hawk_diff_report *report)
 {
 	return report->before_unknown || report->after_unknown;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A report as one HTML file: a page that was built beforehand (report/html/page/) with answers in
- * its middle. Each answer is a part: a JSON document of a verb as it is, or a profile. Parts are
- * gzip in base64, so that no byte of theirs means anything to a browser. The page makes no request.
+ * A report as one HTML file: a prebuilt page (report/html/page/) with answers in its middle. Each
+ * answer is a part: a verb's unchanged JSON document, or a profile. Parts are gzip in base64, so
+ * that a browser interprets none of their bytes. The page makes no request.
  */
 #ifndef HAWK_ANALYZER_REPORT_HTML_H
 #define HAWK_ANALYZER_REPORT_HTML_H
@@ -32,8 +32,8 @@ struct hawk_error *hawk_html_profile(const struct hawk_profile *profile, const c
 				     struct hawk_output *output);
 
 /**
- * Writes the source files of `profile` that are found, those that allocated most first, as the part
- * "sources": at most 32 MiB of text. Adds findings about others.
+ * Writes the source files of `profile` that are found as the part "sources", at most 32 MiB of
+ * text. Files that allocated most come first. Adds findings about others.
  */
 struct hawk_error *hawk_html_sources(const struct hawk_profile *profile,
 				     struct hawk_symbols *symbols,

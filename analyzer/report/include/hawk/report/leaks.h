@@ -12,7 +12,7 @@
 #include "hawk/output/json.h"
 #include "hawk/report/screen.h"
 
-/** What is reported. Nothing here is owned. */
+/** The input of the reports. Owns nothing. */
 struct hawk_leaks_report {
 	const struct hawk_heap *heap;
 	const struct hawk_graph *graph;
@@ -25,30 +25,31 @@ struct hawk_leaks_report {
 	bool partial;       /**< the answer is incomplete */
 	const char *source; /**< the core's path as given; NULL for a live process */
 	bool filtered;      /**< the sums are not those of all blocks */
-	/** Who lost the indirectly lost blocks of the one site that was asked for; NULL = it was
-	 * none, or none of it is. */
+	/** The leaders that lost the requested site's indirectly lost blocks; NULL = no site was
+	 * requested, or it has no such blocks. */
 	const struct hawk_leak_leader *leaders;
 	size_t leader_count;
 	size_t top;   /**< records to show at most; 0 = the default */
 	size_t depth; /**< lines of each stack; 0 = the default */
 };
 
-/** Everything that `leaks` prints. */
+/** Prints the whole answer of `leaks`. */
 void hawk_leaks_report_text(const struct hawk_leaks_report *report,
 			    const struct hawk_screen *screen);
 
-/** The headline and the kinds that have blocks, without records: a section of another report. */
+/** Prints the headline and the kinds with blocks, without records: a section of another report. */
 void hawk_leaks_report_sums(const struct hawk_leaks_report *report,
 			    const struct hawk_screen *screen);
 
-/** Sums and the first records only: a section of another report. `which` ends its heading. */
+/** Prints sums and the first records only: a section of another report. `which` ends its heading.
+ */
 void hawk_leaks_report_section(const struct hawk_leaks_report *report, const char *which,
 			       const struct hawk_screen *screen);
 
-/** Members of an object: what is lost, and its kinds; all null if `report` is NULL. */
+/** Writes members of an object: lost blocks, and their kinds; all null if `report` is NULL. */
 void hawk_leaks_report_json_sums(const struct hawk_leaks_report *report, struct hawk_json *json);
 
-/** The document described in docs/json.md. */
+/** Writes the document described in docs/json.md. */
 void hawk_leaks_report_json(const struct hawk_leaks_report *report, struct hawk_output *output);
 
 #endif

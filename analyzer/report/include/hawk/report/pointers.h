@@ -32,13 +32,14 @@ struct hawk_pointer_report {
 	struct hawk_root_namer *roots;
 	const struct hawk_findings *findings;
 	const struct hawk_block_filter *filter; /**< NULL = all blocks */
-	const struct hawk_chosen *chosen; /**< by site; NULL = all blocks, or it does not matter */
-	const uint64_t *retained;         /**< by site, of these; NULL = not shown */
-	size_t top;                       /**< 0 = the default */
-	size_t depth;                     /**< lines of stacks, levels of trees; 0 = default */
+	const struct hawk_chosen *chosen;       /**< by site; NULL = all blocks, or not needed */
+	const uint64_t *retained;               /**< by site, of these; NULL = not shown */
+	size_t top;                             /**< 0 = the default */
+	size_t depth; /**< lines of stacks, levels of trees; 0 = default */
 };
 
-/** How many entries of `count` a list shows: report->top, all on a full screen, else `usual`. */
+/** Returns how many of `count` entries a list shows: report->top, all on a full screen, else
+ * `usual`. */
 size_t hawk_report_limit(const struct hawk_pointer_report *report, size_t usual, size_t count,
 			 bool full);
 
@@ -47,7 +48,7 @@ size_t hawk_report_limit(const struct hawk_pointer_report *report, size_t usual,
  */
 size_t hawk_report_depth(const struct hawk_pointer_report *report, size_t usual, bool full);
 
-/** The line that stands where there is nothing to show, and whether that is the filter's doing. */
+/** Prints the line for an empty list; it says if the filter is the reason. */
 void hawk_report_put_none(const struct hawk_pointer_report *report,
 			  const struct hawk_screen *screen);
 
@@ -73,7 +74,8 @@ void hawk_report_json_retained(const uint64_t *retained, bool exact, struct hawk
 /** Returns the site of live blocks that were not sampled and so have no stack; NULL = none. */
 const struct hawk_site *hawk_report_not_sampled(const struct hawk_heap *heap);
 
-/** Finds the block at `address`, the whole one if carved; the error says why none is there. */
+/** Finds the block at `address`, the whole one if carved; the error gives the reason if none is
+ * found. */
 struct hawk_error *hawk_report_find_block(const struct hawk_pointer_report *report,
 					  uint64_t address, uint32_t *ret);
 
@@ -84,7 +86,7 @@ void hawk_report_json_begin(const struct hawk_pointer_report *report, struct haw
 /** Ends it: "missing", "damage", "partial". */
 void hawk_report_json_end(const struct hawk_pointer_report *report, struct hawk_json *json);
 
-/** If stacks were sampled, prints what the figures of sites mean. */
+/** If stacks were sampled, explains the figures of sites. */
 void hawk_report_put_sampling(const struct hawk_pointer_report *report,
 			      const struct hawk_screen *screen);
 
@@ -95,7 +97,8 @@ void hawk_report_refs_json(const struct hawk_pointer_report *report, const struc
 			   uint64_t address, struct hawk_json *json);
 
 /**
- * Prints the shortest path to `address`, or that no root leads there. Fails if no block is there.
+ * Prints the shortest path to `address`, or that no root leads there. Fails if no block contains
+ * it.
  */
 struct hawk_error *hawk_report_path(const struct hawk_pointer_report *report,
 				    const struct hawk_paths *paths, uint64_t address,
@@ -114,8 +117,8 @@ struct hawk_error *hawk_report_paths_json(const struct hawk_pointer_report *repo
 					  const struct hawk_path_targets *targets,
 					  struct hawk_json *json);
 
-/** Returns what a document shows of a tree, or with `screen` (NULL = none) what that has room for;
- * `roots`: without sites. */
+/** Returns the part of a tree that a document shows or, with `screen` (may be NULL), the part that
+ * fits there. `roots` leaves out sites. */
 struct hawk_tree_view hawk_report_tree_view(const struct hawk_pointer_report *report,
 					    const struct hawk_screen *screen, bool roots);
 
@@ -125,7 +128,7 @@ void hawk_report_append_tree_node(const struct hawk_pointer_report *report,
 				  const struct hawk_site_tree_node *node, size_t width,
 				  struct hawk_text *text);
 
-/** A tree of sites below roots, as text, as JSON ("tree"). */
+/** Prints a tree of sites below roots, as text, as JSON ("tree"). */
 void hawk_report_tree(const struct hawk_pointer_report *report,
 		      const struct hawk_tree_roots *groups, const struct hawk_tree_rows *rows,
 		      const struct hawk_screen *screen);
@@ -133,7 +136,7 @@ void hawk_report_tree_json(const struct hawk_pointer_report *report,
 			   const struct hawk_tree_roots *groups, const struct hawk_tree_rows *rows,
 			   struct hawk_json *json);
 
-/** Sites by what they retain. */
+/** Prints sites by retained bytes. */
 void hawk_report_retained_sites(const struct hawk_pointer_report *report,
 				const struct hawk_retained_sites *sites,
 				const struct hawk_screen *screen);
@@ -141,7 +144,7 @@ void hawk_report_retained_sites_json(const struct hawk_pointer_report *report,
 				     const struct hawk_retained_sites *sites,
 				     struct hawk_json *json);
 
-/** Blocks by what they retain, most first. */
+/** Prints blocks by retained bytes, largest first. */
 void hawk_report_retained_blocks(const struct hawk_pointer_report *report,
 				 const struct hawk_retained_blocks *blocks,
 				 const struct hawk_screen *screen);
@@ -149,7 +152,7 @@ void hawk_report_retained_blocks_json(const struct hawk_pointer_report *report,
 				      const struct hawk_retained_blocks *blocks,
 				      struct hawk_json *json);
 
-/** Prints what each root group alone retains: the top of the tree. */
+/** Prints the bytes that each root group alone retains: the top of the tree. */
 void hawk_report_retained_roots(const struct hawk_pointer_report *report,
 				const struct hawk_tree_roots *groups,
 				const struct hawk_tree_rows *rows,
@@ -169,7 +172,7 @@ void hawk_report_put_rows(const struct hawk_pointer_report *report,
 size_t hawk_report_choose_sites(const struct hawk_pointer_report *report,
 				struct hawk_site_list *list, size_t usual);
 
-/** The site graph: for each requested site, who holds its blocks. */
+/** Prints the site graph: the holders of each requested site's blocks. */
 struct hawk_error *hawk_report_site_graph(const struct hawk_pointer_report *report,
 					  const struct hawk_site_graph *graph,
 					  struct hawk_site_list *list,

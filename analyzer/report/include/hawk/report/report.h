@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The reports of `hawk-core analyze`: one screen of text, or one JSON document. They print what
- * other layers found and compute only sums of it.
+ * The reports of `hawk-core analyze`: one screen of text, or one JSON document. They print other
+ * layers' results and compute only sums.
  */
 #ifndef HAWK_ANALYZER_REPORT_REPORT_H
 #define HAWK_ANALYZER_REPORT_REPORT_H
@@ -31,12 +31,12 @@ struct hawk_report {
 	bool sorted;                 /**< `sort` was given: one list in that order instead of two */
 	enum hawk_site_sort sort;
 	const struct hawk_profile_groups *groups; /**< to show instead of sites; NULL = none */
-	const struct hawk_profile *profile;       /**< that they are of */
+	const struct hawk_profile *profile;       /**< the profile of `groups` */
 	bool by_scope;                            /**< show scopes instead of sites */
 };
 
-/** Prints what `analyze` shows before the suspects; all of it with `screen->full`. Findings are
- * printed last, as suspects may add some. */
+/** Prints the part of `analyze` before the suspects; everything with `screen->full`. Findings are
+ * printed last, since suspects may add some. */
 struct hawk_error *hawk_report_text(const struct hawk_report *report,
 				    const struct hawk_screen *screen);
 

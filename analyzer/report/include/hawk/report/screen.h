@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Where text reports go: width, colour and level of detail. Also the only way to print a stack line
- * or a foreign string.
+ * The destination of text reports: width, colour and level of detail. Also the only way to print a
+ * stack line or a foreign string.
  */
 #ifndef HAWK_ANALYZER_REPORT_SCREEN_H
 #define HAWK_ANALYZER_REPORT_SCREEN_H
@@ -30,22 +30,22 @@ enum hawk_style {
 void hawk_screen_style(const struct hawk_screen *screen, enum hawk_style style);
 void hawk_screen_plain(const struct hawk_screen *screen);
 
-/** Faint text: the names of columns, a remark. */
+/** Prints faint text: the names of columns, a remark. */
 void hawk_screen_faint(const struct hawk_screen *screen, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/** "Heading" on a line of its own, with an empty line in front. */
+/** Prints "Heading" on a line of its own, after an empty line. */
 void hawk_screen_heading(const struct hawk_screen *screen, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/** A string from the target, made safe for a terminal. */
+/** Prints a string from the target, made safe for a terminal. */
 void hawk_screen_foreign(const struct hawk_screen *screen, const char *string);
 
 /** Prints `text` wrapped at spaces; all lines but the first are indented by `indent` columns. */
 void hawk_screen_wrapped(const struct hawk_screen *screen, const char *text, unsigned column,
 			 unsigned indent);
 
-/** The same with `first` blanks in front of it. */
+/** As hawk_screen_wrapped(), after `first` blanks. */
 void hawk_screen_paragraph(const struct hawk_screen *screen, const char *text, unsigned first,
 			   unsigned indent);
 
@@ -53,11 +53,12 @@ void hawk_screen_paragraph(const struct hawk_screen *screen, const char *text, u
 void hawk_screen_line(const struct hawk_screen *screen, const struct hawk_text *text);
 
 /** Prints one stack line in columns: function, file:line, module. Long columns use space that
- * others leave. Indented by `indent` columns. */
+ * others leave free. Indented by `indent` columns. */
 void hawk_screen_stack_line(const struct hawk_screen *screen, const struct hawk_stack_line *line,
 			    unsigned indent);
 
-/** Returns a hash of what hawk_screen_stack_line() shows: equal for lines that look the same. */
+/** Returns a hash of the text that hawk_screen_stack_line() shows: equal for lines that look the
+ * same. */
 uint64_t hawk_screen_line_look(const struct hawk_screen *screen, const struct hawk_stack_line *line,
 			       unsigned indent);
 
@@ -74,7 +75,7 @@ struct hawk_stack_mark {
 	bool address; /**< names are equal; only the address in the module differs */
 };
 
-/** What is shown of a stack. */
+/** The part of a stack that is shown. */
 struct hawk_stack_cut {
 	size_t first; /**< first line shown; the functions before it are counted */
 	size_t end;   /**< end of the lines always shown; 0 = all */

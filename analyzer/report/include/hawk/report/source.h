@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The report of hawk-core source: the lines of a function, with what they allocate.
+ * The report of hawk-core source: a function's lines with their allocations.
  */
 #ifndef HAWK_ANALYZER_REPORT_SOURCE_H
 #define HAWK_ANALYZER_REPORT_SOURCE_H
@@ -19,7 +19,7 @@ struct hawk_source_report {
 	uint32_t context; /**< lines shown before and behind each line with values */
 };
 
-/** The values of a line, and those that the profile of a heap without counters lacks. */
+/** The values of a line. `has_alloc` is false if the heap has no counters. */
 struct hawk_source_sums {
 	uint64_t flat_bytes, flat_objects, cum_bytes, cum_objects;
 	uint64_t flat_alloc_bytes, flat_alloc_objects, cum_alloc_bytes, cum_alloc_objects;

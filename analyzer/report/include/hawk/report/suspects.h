@@ -9,17 +9,18 @@
 #include "hawk/analysis/suspects.h"
 #include "hawk/report/growth.h"
 
-/** What is printed. Nothing here is owned. */
+/** The input of the report. Owns nothing. */
 struct hawk_suspects_report {
 	const struct hawk_pointer_report *pointers;
-	/** What follows the verb in suggested commands: the shell-quoted core or --pid, and file
-	 * options. */
+	/** The rest of suggested commands, behind the verb: the shell-quoted core or --pid, and
+	 * file options. */
 	const char *target;
-	const char *skipped; /**< why there are none: a sentence; NULL = they were looked for */
+	const char *skipped; /**< the reason why suspects were not searched, a sentence; NULL = they
+				were */
 	const struct hawk_suspects *found;
 };
 
-/** The section, with its heading. */
+/** Prints the section with its heading. */
 void hawk_report_suspects(const struct hawk_suspects_report *suspects,
 			  const struct hawk_screen *screen);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What lies at an address, as text and as JSON.
+ * Reports what lies at an address, as text and as JSON.
  */
 #ifndef HAWK_ANALYZER_REPORT_WHATIS_H
 #define HAWK_ANALYZER_REPORT_WHATIS_H
