@@ -10,22 +10,22 @@
 #include "answer.h"
 #include "session.h"
 
-/** Numbers of choices of --by and --sort. */
+/** Indices of choices of --by and --sort. */
 enum { BY_SITE = 1, BY_SCOPE = 5, SORT_CUM = 4 };
 
 enum { GRAPH_BYTES_PER_BLOCK = 64 };
 
-/** Of --full: lines of each section, sites with a schema, and "tree" of retained --by. */
+/** For --full: lines of each section, sites with a schema, and "tree" of retained --by. */
 enum { TOP = 10, SCHEMAS = 3, BY_TREE = 4 };
 
-/** For the end of the answer. */
+/** The suspects, printed at the end of the answer. */
 struct suspects {
 	struct hawk_suspects found;
 	struct hawk_suspects_report report;
 	struct hawk_leaks_session leaks; /**< sums of kinds only */
-	struct hawk_text target;         /**< of commands */
+	struct hawk_text target;         /**< for suggested commands */
 	struct hawk_text skipped;
-	bool wanted; /**< there is a section, be it only with the reason why there are none */
+	bool wanted; /**< the section is printed, perhaps only with the reason for its absence */
 	bool has_leaks;
 };
 
@@ -50,7 +50,7 @@ static enum hawk_site_sort sort_of(const struct hawk_settings *settings)
 		       : HAWK_SITE_SORT_SIZE;
 }
 
-/** The listed sites by --by. */
+/** Groups the listed sites by --by. */
 static struct hawk_error *make_groups(struct hawk_session *session,
 				      const struct hawk_site_list *list, bool filtered,
 				      struct hawk_profile **profile,
@@ -128,15 +128,15 @@ static struct hawk_error *check(struct hawk_settings *settings)
 	return hawk_site_filter_check(&filter);
 }
 
-/** A short answer was asked for. */
+/** Returns true if a filter or limit asks for a short answer. */
 static bool is_filtered(const struct hawk_settings *settings)
 {
 	return settings->focus || settings->ignore || settings->min_bytes || settings->by ||
 	       settings->sort;
 }
 
-/** Not without blocks; nor for a process that stands still meanwhile, unless
- * asked for. */
+/** Returns true if suspects are wanted: not without blocks, and for a process, which stays stopped
+ * meanwhile, only on request. */
 static bool suspects_wanted(const struct hawk_session *session)
 {
 	return !session->settings->no_suspects && !is_filtered(session->settings) &&
@@ -167,14 +167,14 @@ static void append_target(const struct hawk_session *session, struct hawk_text *
 	hawk_append_shell_word(text, session->source);
 }
 
-/** What this machine cannot do is missing in the answer. */
+/** Adds a finding: parts that this machine cannot compute are missing in the answer. */
 static void note_skipped(struct hawk_session *session)
 {
 	hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, true, "suspects-missing",
 			  "suspects, and who holds them, are left out for want of memory");
 }
 
-/** Why not; nothing if they are to be looked for. */
+/** Appends the reason why suspects are not searched; nothing if they are. */
 static void append_refusal(struct hawk_session *session, const char *target, struct hawk_text *text)
 {
 	uint64_t need = session->heap->sums.blocks * GRAPH_BYTES_PER_BLOCK;
@@ -202,7 +202,7 @@ static void append_refusal(struct hawk_session *session, const char *target, str
 	}
 }
 
-/** A snapshot may have lost what comes behind its heap. */
+/** Returns true if the snapshot lost parts behind its heap. */
 static bool is_damaged(struct hawk_session *session, const struct hawk_error *err)
 {
 	if (hawk_error_code(err) != HAWK_ERROR_FORMAT || !hawk_target_snapshot(session->target))
@@ -228,14 +228,14 @@ static struct hawk_error *make_suspects(struct hawk_session *session, struct sus
 	if (!err || (hawk_error_code(err) != HAWK_ERROR_UNSUPPORTED &&
 		     hawk_error_code(err) != HAWK_ERROR_NOMEM && !is_damaged(session, err)))
 		return err;
-	/* More than can be numbered, or held, or is there: the rest of the answer stands. */
+	/* Too many blocks, too little memory or missing data: the rest of the answer stands. */
 	if (hawk_error_code(err) == HAWK_ERROR_NOMEM)
 		note_skipped(session);
 	hawk_text_printf(&ret->skipped, "No suspects: %s%s.",
 			 hawk_error_code(err) == HAWK_ERROR_FORMAT ? "the file " : "",
 			 hawk_error_message(err));
 	hawk_error_destroy(err);
-	hawk_suspects_deinit(&ret->found); /* what has been found of them */
+	hawk_suspects_deinit(&ret->found); /* those found so far */
 	ret->report.skipped = ret->skipped.bytes;
 	return ret->skipped.failed ? &hawk_enomem : NULL;
 }
@@ -266,7 +266,7 @@ static void deinit_suspects(struct suspects *suspects)
 	hawk_text_deinit(&suspects->skipped);
 }
 
-/** What blocks of the largest sites that have a stack look like. */
+/** Shows the schemas of the largest sites that have a stack. */
 static struct hawk_error *ask_schemas(struct hawk_session *session)
 {
 	struct hawk_error *err = NULL;
@@ -295,8 +295,8 @@ static struct hawk_error *ask_schemas(struct hawk_session *session)
 	return err;
 }
 
-/** Answers of other verbs, each cut to its most important lines, because any of them can be asked
- * for by itself. Text only, and of cores only: a process has been let go by then. */
+/** Prints answers of other verbs, each cut to its most important lines, since each verb can be run
+ * by itself. Text only, and for cores only: a process was released by then. */
 static struct hawk_error *print_sections(struct hawk_session *session)
 {
 	static const struct hawk_settings sites = {.top = TOP}, tree = {.by = BY_TREE};
@@ -321,7 +321,7 @@ static struct hawk_error *print_sections(struct hawk_session *session)
 	return err;
 }
 
-/** A process is not there any more when its first screen has been printed. */
+/** Loads all data before the first screen: a process is released by then. */
 static struct hawk_error *load(struct hawk_session *session)
 {
 	struct hawk_error *err = hawk_session_sites(session);
@@ -331,15 +331,15 @@ static struct hawk_error *load(struct hawk_session *session)
 	err = hawk_session_graph(session);
 	if (!err || hawk_error_code(err) != HAWK_ERROR_UNSUPPORTED)
 		return err;
-	hawk_error_destroy(err); // suspects will say so
+	hawk_error_destroy(err); // the suspects report it
 	return NULL;
 }
 
 struct answer {
 	struct hawk_session *session;
-	struct hawk_leaks_session leaks; /**< of a full answer */
+	struct hawk_leaks_session leaks; /**< for a full answer */
 	bool has_leaks;
-	struct suspects suspects; /**< text finds them when the first screen is printed */
+	struct suspects suspects; /**< for text, found after the first screen is printed */
 };
 
 static void deinit(void *made)
@@ -368,7 +368,7 @@ static struct hawk_error *make(struct hawk_session *session, void *ret)
 	return session->settings->json ? find_suspects(session, &answer->suspects) : NULL;
 }
 
-/** Follows pointers while the first screen is read: what is lost, and suspects. */
+/** Prints the first screen, and follows pointers for leaks and suspects while it is read. */
 static struct hawk_error *print_text(void *made, const struct hawk_screen *screen)
 {
 	struct answer *answer = made;
@@ -378,7 +378,7 @@ static struct hawk_error *print_text(void *made, const struct hawk_screen *scree
 		print(session, answer->has_leaks ? &answer->leaks.report : NULL, NULL, NULL);
 
 	hawk_output_flush(screen->output);
-	if (err || screen->output->errnum) // nobody reads on
+	if (err || screen->output->errnum) // the reader has gone
 		return err;
 	err = find_suspects(session, suspects);
 	if (!err && suspects->has_leaks && !answer->has_leaks)

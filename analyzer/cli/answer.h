@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Answers that more than one verb gives: made once, then printed as text or JSON. `html`, `redact`
- * and `analyze --full` make and print those of other verbs; none runs another verb.
+ * Answers shared by several verbs: made once, then printed as text or JSON. `html`, `redact` and
+ * `analyze --full` make and print answers of other verbs; none runs another verb.
  */
 #ifndef HAWK_ANALYZER_CLI_ANSWER_H
 #define HAWK_ANALYZER_CLI_ANSWER_H
@@ -10,8 +10,8 @@
 #include "session.h"
 
 struct hawk_answer {
-	const char *name; /**< the verb's */
-	size_t bytes;     /**< of the struct that make() fills */
+	const char *name; /**< of the verb */
+	size_t bytes;     /**< size of the struct that make() fills */
 	/** Makes the answer to session->settings in `ret`, which is zeros, and lets a process go.
 	 */
 	struct hawk_error *(*make)(struct hawk_session *session, void *ret);

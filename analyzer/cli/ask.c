@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What is the same for every verb that asks one core or process: opening, the exit code, closing.
+ * Shared by every verb that asks one core or process: opening, the exit code, closing.
  */
 #include <string.h>
 
 #include "session.h"
 
-enum { UNPACKING_SECONDS = 2 }; /**< from here on it is worth a word */
+enum { UNPACKING_SECONDS = 2 }; /**< longer unpacking gets a hint */
 
 bool hawk_verb_takes(const struct hawk_verb *verb, int count)
 {
@@ -15,14 +15,15 @@ bool hawk_verb_takes(const struct hawk_verb *verb, int count)
 	       (verb->operands_max < 0 || count <= verb->operands_max);
 }
 
-/** Whether the user has to be told here what makes the answer incomplete. */
+/** Returns true if the findings that make the answer incomplete must be printed here. */
 static bool findings_left(const struct hawk_verb *verb, const struct hawk_settings *settings)
 {
 	return verb->findings == HAWK_FINDINGS_NOWHERE ||
 	       (verb->findings == HAWK_FINDINGS_IN_JSON && !settings->json);
 }
 
-/* A block that was not found may lie in what is missing, or its header may be overwritten. */
+/* Prints the error. A block that was not found may lie in missing memory, or its header may be
+ * overwritten. */
 static int fail(struct hawk_session *session, struct hawk_error *err)
 {
 	int code = hawk_fail(err);
@@ -61,7 +62,7 @@ int hawk_verb_answer(const struct hawk_verb *verb, struct hawk_session *session)
 	return session->code == HAWK_EXIT_OK && partial ? HAWK_EXIT_PARTIAL : session->code;
 }
 
-/** A compressed core is unpacked by each command. */
+/** Suggests the shell for a compressed core, which each command unpacks anew. */
 static void advise(const struct hawk_verb *verb, const struct hawk_session *session)
 {
 	double seconds = (double)session->unpacking_ns / 1e9;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Drawing the bar.
+ * Draws the bar.
  */
 #include "bar.h"
 
@@ -19,19 +19,19 @@
 enum {
 	WIDTH = 20,
 	LINE_BYTES = 128,
-	COLUMNS = 80, /**< of a terminal that does not say */
+	COLUMNS = 80, /**< if the terminal does not report its width */
 };
 
 static const uint64_t SECOND_NS = 1000000000;
 static const uint64_t FIRST_NS = 1000000000;
 static const uint64_t NEXT_NS = 100000000;
 
-/** Which of these end the program, so that its line is to be taken away first. */
+/** Signals that end the program; its line is cleared first. */
 static const int endings[] = {SIGINT, SIGTERM, SIGHUP};
 
 enum { ENDINGS = sizeof(endings) / sizeof(endings[0]) };
 
-/* Nobody can be told that it failed. */
+/* Writes to the terminal; a failure cannot be reported. */
 static void put(const char *bytes, size_t size)
 {
 	ssize_t written = write(STDERR_FILENO, bytes, size);
@@ -52,14 +52,14 @@ void hawk_bar_give_up(void)
 		wipe();
 }
 
-/* The default comes when this function returns. */
+/* Clears the bar; the default action follows when this function returns. */
 static void on_ending(int number)
 {
 	hawk_bar_give_up();
 	raise(number);
 }
 
-/* Where nobody else listens to them. */
+/* Catches the signals that have no other handler. */
 static void catch_endings(void)
 {
 	struct sigaction ours = {.sa_handler = on_ending, .sa_flags = SA_RESTART | SA_RESETHAND};
@@ -77,7 +77,7 @@ static size_t columns(void)
 	return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : COLUMNS;
 }
 
-/* A pager that has something to show has the terminal for itself: it reads single keys. */
+/* Returns true if a pager owns the terminal: once it shows text it reads single keys. */
 static bool is_somebody_elses(const struct hawk_bar *bar)
 {
 	struct termios state;
@@ -86,7 +86,7 @@ static bool is_somebody_elses(const struct hawk_bar *bar)
 	       !(state.c_lflag & ICANON);
 }
 
-/* Is it time? */
+/* Returns true if the bar is due. */
 static bool is_due(struct hawk_bar *bar)
 {
 	uint64_t now;
@@ -101,7 +101,7 @@ static bool is_due(struct hawk_bar *bar)
 	return true;
 }
 
-/* With no known total, shows the time that has gone by. */
+/* Formats the line. With no known total, shows the elapsed time. */
 static size_t format(const struct hawk_bar *bar, const char *stage, uint64_t done, uint64_t all,
 		     bool in_bytes, char line[LINE_BYTES])
 {
@@ -120,7 +120,7 @@ static size_t format(const struct hawk_bar *bar, const char *stage, uint64_t don
 	return size < LINE_BYTES ? (size_t)size : LINE_BYTES - 1;
 }
 
-/* A line that is too long would be two, and one of them would stay. */
+/* Draws the line, cut to the terminal: the rest of a wrapped line could not be cleared. */
 static void draw(struct hawk_bar *bar, const char *stage, uint64_t done, uint64_t all,
 		 bool in_bytes)
 {

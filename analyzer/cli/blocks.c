@@ -8,7 +8,7 @@
 #include "hawk/report/blocks.h"
 #include "session.h"
 
-/** A process runs on meanwhile. */
+/** Adds all blocks. A process runs on meanwhile. */
 static struct hawk_error *add_blocks(const struct hawk_heap *heap, const uint64_t *chosen,
 				     struct hawk_report_blocks *report)
 {
@@ -35,7 +35,7 @@ static struct hawk_error *print(struct hawk_session *session,
 	struct hawk_report_blocks *report;
 	struct hawk_error *err = NULL;
 
-	/* A process runs again when its blocks are printed: they may have become something else. */
+	/* A process runs again while its blocks are printed, so their contents may have changed. */
 	if (!session->settings->pid)
 		err = hawk_session_types(session, &types);
 	if (!err && selector)
@@ -52,7 +52,7 @@ static struct hawk_error *print(struct hawk_session *session,
 	if (!err)
 		hawk_report_blocks_finish(report);
 	hawk_report_blocks_destroy(report);
-	if (session->output->errnum) { // said by hawk_session_finish()
+	if (session->output->errnum) { // reported by hawk_session_finish()
 		hawk_error_destroy(err);
 		err = NULL;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What the verbs of the `hawk-core` command share: exit codes, settings, the table of verbs.
+ * Shared by the verbs of the `hawk-core` command: exit codes, settings, the table of verbs.
  *
  * A verb is a row of the table: names, help and options are data, so that usage texts and shell
  * completion cannot differ from what is parsed. Only this folder prints messages and exits.
@@ -20,16 +20,16 @@
 
 enum hawk_exit {
 	HAWK_EXIT_OK = 0,
-	HAWK_EXIT_CONDITION = 1,  /**< leaks were found; no block was */
-	HAWK_EXIT_USAGE = 2,      /**< the command line */
+	HAWK_EXIT_CONDITION = 1,  /**< leaks were found, or a block was not */
+	HAWK_EXIT_USAGE = 2,      /**< wrong command line */
 	HAWK_EXIT_UNREADABLE = 3, /**< input that cannot be read, output that cannot be written */
-	HAWK_EXIT_PARTIAL = 4,    /**< there is an answer, and it is incomplete */
+	HAWK_EXIT_PARTIAL = 4,    /**< the answer is incomplete */
 	HAWK_EXIT_CANNOT_RUN = 126,
 	HAWK_EXIT_NOT_FOUND = 127,
 	HAWK_EXIT_SIGPIPE = 141,
 };
 
-/** How often an option that may be repeated can be given. */
+/** Upper limit on values of a repeated option. */
 enum { HAWK_STRINGS_MAX = 32 };
 
 /** Values of the options of all verbs; all zero = not given. Choices are 1, 2 ... in their order in
@@ -52,8 +52,8 @@ struct hawk_settings {
 	const char *debug_directory;
 	const char *executable;
 	const char *output;     /**< a file; NULL = standard output, also for "-" */
-	bool force;             /**< it may exist */
-	bool no_native;         /**< no heaps by allocators' own structures */
+	bool force;             /**< replace an existing file */
+	bool no_native;         /**< do not read allocators' own structures */
 	const char *table_file; /**< of the tracer (table=FILE) */
 	const char *module;
 	const char *function;
@@ -61,8 +61,8 @@ struct hawk_settings {
 	const char *type;
 	const char *kinds;      /**< of leaks: "definite,possible" */
 	const char *heuristics; /**< "stdstring,newarray" */
-	const char *copy;       /**< a core to be written; "-" = standard output */
-	bool replace;           /**< it may be there already */
+	const char *copy;       /**< file for a copy of the core; "-" = standard output */
+	bool replace;           /**< replace an existing copy */
 	int rows;               /**< table, csv, json */
 	int format;             /**< of export */
 	int what;               /**< live, total, lost */
@@ -77,7 +77,7 @@ struct hawk_settings {
 	bool dot;
 	bool no_suspects;
 	bool suspects;
-	uint64_t threads; /**< 0 = as many as there are processors */
+	uint64_t threads; /**< 0 = one for each processor */
 	struct hawk_number {
 		bool given;
 		uint64_t value;
@@ -99,7 +99,7 @@ struct hawk_settings {
 		struct hawk_seconds_range range;
 	} age;
 	struct hawk_text tracer_options; /**< joined by ':' */
-	char **operands;                 /**< of verbs that ask a core: those behind it */
+	char **operands;                 /**< for verbs that ask a core: the operands behind it */
 	int count;                       /**< of operands */
 };
 
@@ -128,10 +128,10 @@ struct hawk_option {
 	const char *help;
 };
 
-/** Where an option's value goes. */
+/** The offset of an option's value. */
 #define HAWK_AT(member) offsetof(struct hawk_settings, member)
 
-/** The options that several verbs have, in the order of shared_options.c. */
+/** Options shared by several verbs, in the order of shared_options.c. */
 enum hawk_takes {
 	HAWK_TAKES_PID = 1u << 0,
 	HAWK_TAKES_TOP = 1u << 1,
@@ -163,23 +163,23 @@ enum hawk_takes {
 	HAWK_TAKES_COLOR = 1u << 27,
 	HAWK_TAKES_POINTERS = HAWK_TAKES_PID | HAWK_TAKES_TOP | HAWK_TAKES_DEPTH | HAWK_TAKES_FULL |
 			      HAWK_TAKES_THREADS | HAWK_TAKES_JSON,
-	/** Which stacks, and what of them. */
+	/** Options that choose stacks and values. */
 	HAWK_TAKES_PROFILE = HAWK_TAKES_WHAT | HAWK_TAKES_PLUMBING | HAWK_TAKES_FOCUS |
 			     HAWK_TAKES_IGNORE | HAWK_TAKES_MIN_BYTES,
-	/** Which blocks: hawk_settings_query(). */
+	/** Options that choose blocks: hawk_settings_query(). */
 	HAWK_TAKES_QUERY = HAWK_TAKES_SITE | HAWK_TAKES_SIZE | HAWK_TAKES_AGE | HAWK_TAKES_TYPE |
 			   HAWK_TAKES_MODULE | HAWK_TAKES_FUNCTION,
-	/** How a core or process is read. */
+	/** Options for reading a core or process. */
 	HAWK_TAKES_TARGET = HAWK_TAKES_SYSROOT | HAWK_TAKES_DEBUG_DIRECTORY |
 			    HAWK_TAKES_EXECUTABLE | HAWK_TAKES_TABLE | HAWK_TAKES_NO_NATIVE |
 			    HAWK_TAKES_QUIET,
-	/** Where the answer goes. */
+	/** Options for the answer's destination. */
 	HAWK_TAKES_OUTPUT = HAWK_TAKES_FILE | HAWK_TAKES_FORCE,
 };
 
 struct hawk_session;
 
-/** Whether what makes an answer incomplete is in the answer itself; if not, it goes to stderr. */
+/** The place of findings that make an answer incomplete: the answer itself, else stderr. */
 enum hawk_verb_findings {
 	HAWK_FINDINGS_IN_ANSWER = 0,
 	HAWK_FINDINGS_IN_JSON, /**< not in the text */
@@ -195,25 +195,25 @@ struct hawk_verb {
 	const char *name;
 	const char *arguments;
 	const char *summary;               /**< one line, no full stop */
-	const char *details;               /**< what it does, in the help text */
+	const char *details;               /**< description in the help text */
 	const char *exit_codes;            /**< a sentence of the help text */
 	const struct hawk_option *options; /**< its own; NULL = none */
 	unsigned shared;                   /**< bits of enum hawk_takes */
-	bool stops_at_operand;             /**< what follows the first operand is not ours */
+	bool stops_at_operand; /**< words after the first operand belong to another program */
 	/** Returns the exit code. */
 	int (*run)(struct hawk_settings *settings);
 
 	const char *needs; /**< complaint about a wrong number of operands: "one core file" */
 	bool live;         /**< takes --pid instead of a core */
-	int operands_min;  /**< beside the core */
+	int operands_min;  /**< besides the core */
 	int operands_max;  /**< -1 = any number */
 	enum hawk_verb_findings findings;
-	/** Reads operands into settings, before anything is opened. Returns mistakes in either as
-	 * HAWK_ERROR_USAGE. May be NULL. */
+	/** Checks settings and reads operands into them, before any file is opened. Returns
+	 * mistakes as HAWK_ERROR_USAGE. May be NULL. */
 	struct hawk_error *(*check)(struct hawk_settings *settings);
 	/**
 	 * Prints the answer to session->output. May change session->code, which is HAWK_EXIT_OK.
-	 * An incomplete answer is seen from the findings, unless session->answer_complete is set.
+	 * Findings show an incomplete answer, unless session->answer_complete is set.
 	 */
 	struct hawk_error *(*answer)(struct hawk_session *session);
 };
@@ -246,53 +246,54 @@ extern const struct hawk_verb hawk_verb_help;
 
 /** "Exit codes: ..." of verbs that read a core. */
 extern const char hawk_verb_exit_codes[];
-/** Likewise, of those that ask about one address. */
+/** Likewise, for verbs that ask about one address. */
 extern const char hawk_verb_address_exit_codes[];
 
-/** Whether `count` operands behind the core are a number that `verb` can do with. */
+/** Returns true if `verb` accepts `count` operands behind the core. */
 bool hawk_verb_takes(const struct hawk_verb *verb, int count);
 
 /** Has `verb` answer with an open session; prints errors. Returns the exit code. */
 int hawk_verb_answer(const struct hawk_verb *verb, struct hawk_session *session);
 
-/** Opens what the first operand or --pid says, has `verb` answer, closes. Returns the exit code. */
+/** Opens the core or process of the first operand or --pid, has `verb` answer, closes. Returns the
+ * exit code. */
 int hawk_verb_ask(const struct hawk_verb *verb, struct hawk_settings *settings);
 
-/** Returns option `index` of `verb`, its own before shared ones, --help last; NULL behind that. */
+/** Returns option `index` of `verb`: its own options, then shared ones, --help last; NULL behind
+ * the last. */
 const struct hawk_option *hawk_option_at(const struct hawk_verb *verb, size_t index);
 
 const struct hawk_verb *hawk_verb_find(const char *name);
 
 /**
- * Returns true if `other` may be what `name` was meant to be, and is nearer than `*best` letters
- * (UINT_MAX at first), which it updates. At most two letters, and half of the word, may be put in
- * or left out.
+ * Returns true if `name` may be a misspelt `other` and is nearer than `*best` letters (UINT_MAX at
+ * first), which it updates. At most two letters, and half of the word, may be added or left out.
  */
 bool hawk_is_nearer(const char *name, const char *other, unsigned *best);
 
-/** The verb whose name is nearest to `name`, or NULL if none is near. */
+/** Returns the verb whose name is nearest to `name`, or NULL if none is near. */
 const struct hawk_verb *hawk_verb_nearest(const char *name);
 
 /**
- * Parses argv[1..] of a verb (argv[0] is the verb's name). Complaints go to stderr; false = exit
- * with HAWK_EXIT_USAGE. What is left are settings->operands.
+ * Parses argv[1..] of a verb (argv[0] is the verb's name). Prints complaints to stderr; returns
+ * false to exit with HAWK_EXIT_USAGE. The remaining words become settings->operands.
  */
 bool hawk_options_read(const struct hawk_verb *verb, int argc, char **argv,
 		       struct hawk_settings *settings);
 
-/** Usage, description and options of a verb, on stdout. */
+/** Prints usage, description and options of a verb to stdout. */
 int hawk_help_verb(const struct hawk_verb *verb);
-/** The list of verbs, on stdout. */
+/** Prints the list of verbs to stdout. */
 int hawk_help_all(void);
-/** Flushes what was printed to stdout; the exit code. */
+/** Flushes stdout; returns the exit code. */
 int hawk_help_finish(void);
-/** A completion script for `shell` (bash, zsh, fish), made from the tables, on stdout. */
+/** Prints a completion script for `shell` (bash, zsh, fish), made from the tables, to stdout. */
 int hawk_completion(const char *shell);
 
-/** "hawk-core: message" on stderr; characters that steer terminals are escaped. */
+/** Prints "hawk-core: message" to stderr; escapes characters that steer terminals. */
 void hawk_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/** Prints and destroys `error`; the exit code for it. */
+/** Prints and destroys `error`; returns its exit code. */
 int hawk_fail(struct hawk_error *error);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Complaints on standard error. Nothing else writes there but the progress bar.
+ * Prints complaints to standard error. Only the progress bar writes there too.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ void hawk_complain(const char *format, ...)
 		hawk_utf8_append_safe(&safe, message);
 		free(message);
 	}
-	/* Without memory for the words there is one thing left to say. */
+	/* Without memory for the message, report only that. */
 	if (size < 0 || safe.failed)
 		fputs("hawk-core: out of memory\n", stderr);
 	else

@@ -25,7 +25,7 @@ static void print_verbs(void)
 		printf("%s ", (*verb)->name);
 }
 
-/** The words of "a|b|c". */
+/** Prints the words of "a|b|c". */
 static void print_words(const char *choice)
 {
 	for (const char *at = choice; *at; at++)
@@ -38,7 +38,7 @@ static void print_bash_option(const struct hawk_verb *verb, const struct hawk_op
 	printf(" --%s", option->name);
 }
 
-/** A case of an option whose values are words of a list. */
+/** Prints the case of an option whose values are words of a list. */
 static void print_bash_choice(const struct hawk_verb *verb, const struct hawk_option *option)
 {
 	if (option->kind != HAWK_OPTION_CHOICE)
@@ -76,8 +76,8 @@ static void print_bash(void)
 	       "complete -o filenames -F _hawk_core hawk-core\n");
 }
 
-/** `text` inside of single quotes, with a backslash before each character of `special`; `quote` is
- * how a single quote is written there. */
+/** Prints `text` in single quotes, with a backslash before each character of `special`; `quote`
+ * replaces a single quote. */
 static void print_quoted(const char *text, const char *special, const char *quote)
 {
 	for (; *text; text++) {
@@ -91,7 +91,7 @@ static void print_quoted(const char *text, const char *special, const char *quot
 	}
 }
 
-/** The specials of _arguments and _describe. */
+/** Prints text with the special characters of _arguments and _describe escaped. */
 static void print_zsh_text(const char *text)
 {
 	print_quoted(text, "\\:[]", "'\\''");

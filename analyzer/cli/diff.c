@@ -13,10 +13,10 @@
 
 enum { BY_SITE = 1 };
 
-/* Nanoseconds; a rate from less is none. */
+/* Nanoseconds; a shorter interval gives no rate. */
 static const uint64_t RATE_NS_MIN = UINT64_C(60) * 1000000000;
 
-/** --fail-if-grown: of the earlier bytes, in per cent, or bytes. */
+/** The limit of --fail-if-grown: per cent of the earlier bytes, or bytes. */
 struct limit {
 	bool given, is_share;
 	double percent;
@@ -49,7 +49,7 @@ static struct hawk_error *check(struct hawk_settings *settings)
 	return err ? err : hawk_check_profile(settings);
 }
 
-/** Whether growth beyond the limit is certain, and the sentence about it. */
+/** Returns true if growth beyond the limit is certain; makes the sentence about it. */
 static bool is_grown(const struct limit *limit, const struct hawk_diff_row *whole,
 		     struct hawk_text *text)
 {
@@ -135,7 +135,7 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 	return err;
 }
 
-/** With --pid the process comes after the operand, else the second operand after the first. */
+/** Compares the first operand with the process of --pid, else with the second operand. */
 static struct hawk_error *answer(struct hawk_session *session)
 {
 	const char *other = session->settings->operands[0];

@@ -11,11 +11,11 @@
 
 struct format {
 	struct hawk_error *(*write)(const struct hawk_export *, struct hawk_output *);
-	const char *binary; /**< what it is; NULL = text, which a terminal may show */
-	bool needs_blocks;  /**< and so cannot hold a difference */
+	const char *binary; /**< name of a binary format; NULL = text, which a terminal may show */
+	bool needs_blocks;  /**< needs blocks, so cannot hold a difference */
 };
 
-/** In the order of --format's words; behind them are those of enum hawk_export_graph. */
+/** In the order of --format's words; those of enum hawk_export_graph follow. */
 static const struct format formats[] = {
 	{hawk_export_pprof, "a pprof profile", false},
 	{hawk_export_folded, NULL, false},
@@ -46,7 +46,7 @@ static struct hawk_error *check(struct hawk_settings *settings)
 	return hawk_check_profile(settings);
 }
 
-/** Puts what `profiled` has more than --base in its place. */
+/** Replaces `profiled` by its difference from --base. */
 static struct hawk_error *subtract_base(struct hawk_session *session,
 					struct hawk_profiled *profiled)
 {
@@ -72,7 +72,7 @@ static bool ends_in(const char *path, const char *end)
 	return length > strlen(end) && !strcmp(path + length - strlen(end), end);
 }
 
-/** Readers go by the name, as heaptrack's do. */
+/** Compresses by file name: readers such as heaptrack's rely on it. */
 static struct hawk_error *pack_by_name(struct hawk_output *output)
 {
 	if (output->path && ends_in(output->path, ".gz"))
@@ -80,7 +80,7 @@ static struct hawk_error *pack_by_name(struct hawk_output *output)
 	return output->path && ends_in(output->path, ".zst") ? hawk_output_zstd(output) : NULL;
 }
 
-/** pprof's readers want gzip; without zlib they also take it as it is. */
+/** Writes a pprof profile: readers expect gzip, but accept plain data, written without zlib. */
 static struct hawk_error *write_profile(struct hawk_session *session,
 					const struct hawk_profiled *profiled)
 {

@@ -26,7 +26,7 @@ struct hawk_error *hawk_export_graph_check(const struct hawk_settings *settings,
 		return hawk_error_create(HAWK_ERROR_USAGE,
 					 "this format has all blocks: no --focus, --ignore, "
 					 "--min-bytes");
-	if (settings->pid) /* it would stand still for as long as the writing takes */
+	if (settings->pid) /* it would stay stopped while the file is written */
 		return hawk_error_create(HAWK_ERROR_USAGE,
 					 "this format is written from a core: "
 					 "\"gcore %llu\" makes one",
@@ -80,7 +80,7 @@ static struct hawk_error *save_tables(struct hawk_session *session, int fd)
 	return err;
 }
 
-/** SQLite goes back and forth in what it writes: into a file without a name first. */
+/** Writes the tables through an unnamed file, since SQLite seeks in its output. */
 static struct hawk_error *save_to_pipe(struct hawk_session *session)
 {
 	const char *folder = getenv("TMPDIR");
@@ -114,7 +114,7 @@ static struct hawk_error *export_sqlite(struct hawk_session *session)
 				     : save_to_pipe(session);
 }
 
-/** As `sites --dot`, of sites that --focus, --ignore and --min-bytes leave. */
+/** As `sites --dot`, for the sites that --focus, --ignore and --min-bytes leave. */
 static struct hawk_error *export_dot(struct hawk_session *session)
 {
 	const struct hawk_site_filter filter = {

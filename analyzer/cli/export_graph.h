@@ -15,7 +15,7 @@ enum hawk_export_graph {
 	HAWK_EXPORT_DOT,
 };
 
-/** Returns HAWK_ERROR_USAGE for options that the format has no use for. */
+/** Returns HAWK_ERROR_USAGE for options that do not apply to the format. */
 struct hawk_error *hawk_export_graph_check(const struct hawk_settings *settings,
 					   enum hawk_export_graph format);
 

@@ -9,7 +9,7 @@
 #include "answer.h"
 #include "hawk/report/growth.h"
 
-/** A core's life whose end is not noted, and which may have gone on idle. */
+/** Reports a core whose end is not recorded and which may have idled on. */
 static void report_doubt(struct hawk_session *session)
 {
 	const struct hawk_life *life = &session->heap->life;

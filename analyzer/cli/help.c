@@ -10,7 +10,7 @@
 
 enum { HELP_WIDTH = 79, OPTION_INDENT = 6 };
 
-/** `text` broken at spaces into lines of HELP_WIDTH columns, all indented. */
+/** Prints `text`, broken at spaces into lines of HELP_WIDTH columns, all indented. */
 static void print_wrapped(const char *text, unsigned indent)
 {
 	unsigned column = indent;
@@ -33,7 +33,7 @@ static void print_wrapped(const char *text, unsigned indent)
 	putchar('\n');
 }
 
-/** Words of a choice go on in the next line where there are too many. */
+/** Prints an argument; a long choice continues in the next line. */
 static void print_argument(const char *argument, unsigned column)
 {
 	unsigned indent = column;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * hawk-core html: the answers of other verbs, and profiles of them, in one page for a browser.
+ * hawk-core html: the answers of other verbs, and profiles, in one page for a browser.
  */
 #include "hawk/report/html.h"
 #include "answer.h"
 #include "profile.h"
 
-/** Of lists in the documents; profiles have all sites. */
+/** Limits of lists in the documents; profiles have all sites. */
 enum { DOCUMENT_TOP = 1000, LEFT_OUT_MAX = 16 };
 
-/** What is not in the page, and why. */
+/** A part that the page lacks, and the reason. */
 struct left_out {
 	const char *part;
 	struct hawk_text reason;
@@ -28,7 +28,7 @@ static struct hawk_error *check(struct hawk_settings *settings)
 	return hawk_check_profile(settings);
 }
 
-/** The page goes without what this core, or this machine, cannot give. Destroys such an error. */
+/** Leaves out a part that this core or machine cannot provide. Destroys such an error. */
 static struct hawk_error *leave_out(struct page *page, const char *part, struct hawk_error *err)
 {
 	struct left_out *left_out = &page->left_out[page->left_out_count];
@@ -51,7 +51,7 @@ static struct hawk_error *leave_out(struct page *page, const char *part, struct 
 	return NULL;
 }
 
-/** The JSON document of an answer as a part. */
+/** Puts an answer's JSON document as a part. */
 static struct hawk_error *put_document(struct page *page, const struct hawk_answer *answer)
 {
 	struct hawk_session *session = page->session;
@@ -63,7 +63,7 @@ static struct hawk_error *put_document(struct page *page, const struct hawk_answ
 	settings.json = true;
 	settings.top = DOCUMENT_TOP;
 	err = hawk_answer_print_to(session, answer, &settings, session->output);
-	session->code = HAWK_EXIT_OK; // that there are leaks is no condition here
+	session->code = HAWK_EXIT_OK; // leaks do not change the exit code here
 	hawk_html_part_end(session->output);
 	return leave_out(page, answer->name, err);
 }
@@ -78,7 +78,7 @@ static struct hawk_error *put_sources(struct hawk_session *session,
 				 session->output);
 }
 
-/** The profile `what` as the part "profile-NAME". */
+/** Puts the profile `what` as the part "profile-NAME". */
 static struct hawk_error *put_profile(struct page *page, enum hawk_what what, const char *name)
 {
 	struct hawk_session *session = page->session;
@@ -99,7 +99,7 @@ static struct hawk_error *put_profile(struct page *page, enum hawk_what what, co
 	return leave_out(page, name, err);
 }
 
-/** What has been added since --base. That this cannot be read is an error. */
+/** Puts the memory added since --base. An unreadable base is an error. */
 static struct hawk_error *put_difference(struct page *page)
 {
 	struct hawk_session *session = page->session;
@@ -120,7 +120,7 @@ static struct hawk_error *put_difference(struct page *page)
 	return err;
 }
 
-/** What no verb's document has. Written last, because it says what was left out. */
+/** Puts data that no verb's document has. Comes last, since it lists the parts left out. */
 static struct hawk_error *put_rest(struct page *page)
 {
 	struct hawk_session *session = page->session;
@@ -150,7 +150,7 @@ static struct hawk_error *put_rest(struct page *page)
 	return err;
 }
 
-/** What needs blocks and pointers. */
+/** Puts the parts that need blocks and pointers. */
 static struct hawk_error *put_graph(struct page *page)
 {
 	static const struct hawk_answer *const documents[] = {
@@ -187,7 +187,7 @@ static struct hawk_error *put_parts(struct page *page)
 	return err ? err : put_rest(page);
 }
 
-/** All that reads the process, which goes on then. */
+/** Does all reading of the process, then releases it. */
 static struct hawk_error *load(struct page *page)
 {
 	struct hawk_session *session = page->session;

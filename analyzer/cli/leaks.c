@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * hawk-core leaks: which blocks nothing points to any more, and who allocated them.
+ * hawk-core leaks: blocks that no pointer leads to any more, and the sites that allocated them.
  */
 #include <stdlib.h>
 
@@ -39,7 +39,7 @@ static struct hawk_error *read_suppressions(const struct hawk_settings *settings
 	return err;
 }
 
-/* Those that are asked for. */
+/* Returns the requested heuristics. */
 static unsigned heuristics_of(const struct hawk_settings *settings)
 {
 	unsigned heuristics = HAWK_HEURISTICS_ALL;
@@ -49,7 +49,7 @@ static unsigned heuristics_of(const struct hawk_settings *settings)
 	return heuristics;
 }
 
-/* Of a process that was let go before (hawk-core shell) contents are not known. */
+/* Applies heuristics. A process released before (hawk-core shell) has no contents left to read. */
 static struct hawk_error *explain(struct hawk_session *session, unsigned heuristics,
 				  struct hawk_leaks_session *leaks)
 {
@@ -68,11 +68,11 @@ static struct hawk_error *explain(struct hawk_session *session, unsigned heurist
 	}
 	err = hawk_heuristics_find(session->graph, heuristics, &session->vtables,
 				   &leaks->explained);
-	hawk_findings_sort(&session->findings, before); /* threads ask in no order */
+	hawk_findings_sort(&session->findings, before); /* threads run in any order */
 	return err;
 }
 
-/* Other parts of an answer may have been about leaks, too: it is said once. */
+/* Adds findings about doubts, once, even if several parts of an answer are about leaks. */
 static void report_doubts(struct hawk_session *session, const struct hawk_leaks *leaks)
 {
 	static const char *const keys[] = {"leaks-downgraded", "threads-missing", NULL};
@@ -94,8 +94,8 @@ static void report_doubts(struct hawk_session *session, const struct hawk_leaks 
 				  hawk_leaks_doubt_text(hawk_leaks_doubt(session->graph)));
 }
 
-/* Memory that is missing makes the answer incomplete only if blocks may be lost in it, or held from
- * there. */
+/* Returns true if missing memory makes the answer incomplete: blocks may be lost in it, or held
+ * from it. */
 static bool is_partial(const struct hawk_session *session, const struct hawk_leaks *leaks)
 {
 	static const char *const memory[] = {"core-truncated", "live-unreadable", "roots-missing",
@@ -124,7 +124,7 @@ static struct hawk_error *choose(struct hawk_session *session, struct hawk_leaks
 	return err;
 }
 
-/* Who lost what is lost indirectly, if the question is about one site. */
+/* Finds the leaders of a single site's indirectly lost blocks. */
 static struct hawk_error *find_leaders(struct hawk_session *session,
 				       struct hawk_leaks_session *leaks)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Leaks of a session, ready to be reported; for `leaks`, and for verbs that show them in a section.
+ * Leaks of a session, ready to report; for `leaks`, and for verbs that show them in a section.
  */
 #ifndef HAWK_ANALYZER_CLI_LEAKS_H
 #define HAWK_ANALYZER_CLI_LEAKS_H
@@ -10,7 +10,8 @@
 #include "session.h"
 
 struct hawk_leaks_session {
-	struct hawk_explained explained; /**< both only if not all heuristics were asked for */
+	struct hawk_explained
+		explained; /**< this and `reach` only if not all heuristics were requested */
 	struct hawk_reach reach;
 	struct hawk_leaks leaks;
 	struct hawk_leak_leader *leaders;
@@ -21,9 +22,9 @@ struct hawk_leaks_session {
 };
 
 /**
- * Loads what is needed, lets a living process go, finds leaks and adds the findings about what
- * makes them uncertain. Records are of `kinds` (bits 1u << enum hawk_reach_kind); suppressions,
- * heuristics and the query are those of `settings`. Deinitialize also after an error.
+ * Loads the values needed, releases a living process, finds leaks, and adds findings about
+ * uncertainty. Records are of `kinds` (bits 1u << enum hawk_reach_kind); suppressions, heuristics
+ * and the query come from `settings`. Deinitialize also after an error.
  */
 struct hawk_error *hawk_leaks_session_make(struct hawk_session *session, unsigned kinds,
 					   struct hawk_leaks_session *ret);

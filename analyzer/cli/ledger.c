@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * hawk-core ledger: what many snapshots have in common. Each is opened, added and closed before the
- * next.
+ * hawk-core ledger: compares many snapshots. Each is opened, added and closed before the next.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,11 +16,11 @@
 
 /** The main suspect of one input. */
 struct suspect {
-	uint32_t step;           /**< of its profile; 0 = none */
+	uint32_t step;           /**< in its profile; 0 = none */
 	struct hawk_text holder; /**< who keeps it alive */
 };
 
-/** The step of the sample of `site`; 0 = there is none. */
+/** Returns the step of the sample of `site`, 0 = none. */
 static uint32_t step_of(const struct hawk_profile *profile, const struct hawk_site *site)
 {
 	char id[HAWK_SITE_DIGITS + 1];
@@ -55,7 +54,7 @@ static struct hawk_error *make_suspect(struct hawk_session *session,
 	return err;
 }
 
-/** Sites alone have none, and what is too large for a graph is not asked. */
+/** Finds the main suspect. Snapshots of sites alone, or too large for a graph, have none. */
 static struct hawk_error *find_suspect(struct hawk_session *session,
 				       const struct hawk_profile *profile, struct suspect *ret)
 {
@@ -113,7 +112,7 @@ static struct hawk_error *add(struct hawk_session *session, struct hawk_ledger *
 	return err;
 }
 
-/** What is missing in one of many; what is only worth a remark of a single core is left out. */
+/** Passes on the findings that make one of many inputs incomplete, without lesser ones. */
 static void pass_on(const struct hawk_findings *from, const char *source, struct hawk_findings *to)
 {
 	for (size_t i = 0; i < from->count; i++)
@@ -122,7 +121,7 @@ static void pass_on(const struct hawk_findings *from, const char *source, struct
 					  from->items[i].text);
 }
 
-/** An input that cannot be read is left out, and said. */
+/** Adds an input; reports and leaves out an unreadable one. */
 static struct hawk_error *add_file(struct hawk_session *session, const char *path,
 				   struct hawk_ledger *ledger)
 {
@@ -149,7 +148,7 @@ static struct hawk_error *add_file(struct hawk_session *session, const char *pat
 	return NULL;
 }
 
-/** The files named in settings->files_from, one a line. */
+/** Adds the files named in settings->files_from, one a line. */
 static struct hawk_error *add_list(struct hawk_session *session, struct hawk_ledger *ledger)
 {
 	const char *path = session->settings->files_from;

@@ -62,7 +62,7 @@ static int run_options(int argc, char **argv)
 	return run_settings(&hawk_verb_analyze, &settings);
 }
 
-/* What was begun has no name yet, and is gone with the process. */
+/* Ends the process; an unfinished output file has no name yet and vanishes. */
 static void end_without_memory(void)
 {
 	static const char message[] = "hawk-core: out of memory\n";
@@ -92,7 +92,7 @@ int main(int argc, char **argv)
 		return run_verb(verb, argc - 1, argv + 1);
 	if (argv[1][0] == '-' && argv[1][1])
 		return run_options(argc, argv);
-	/* "hawk-core CORE": what nearly everybody asks first. */
+	/* "hawk-core CORE" means analyze, the usual first question. */
 	if (is_input(argv[1]))
 		return run_verb(&hawk_verb_analyze, argc, argv);
 	return complain_unknown_verb(argv[1]);

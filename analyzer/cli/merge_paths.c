@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * hawk-core merge-paths: why a site's blocks are alive.
+ * hawk-core merge-paths: the paths that keep a site's blocks alive.
  */
 #include "hawk/base/cleanup.h"
 #include "profile.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Command lines read by a verb's option tables, with getopt_long().
+ * Reads command lines by a verb's option tables, with getopt_long().
  */
 #include <getopt.h>
 #include <limits.h>
@@ -49,7 +49,7 @@ static void lay_out(const struct hawk_verb *verb, struct layout *layout)
 	*shorts = '\0';
 }
 
-/** Which word of "a|b|c" `text` is, from 1 on; 0 = none. */
+/** Returns the index of `text` in "a|b|c", from 1 on; 0 = none. */
 static int read_choice(const char *words, const char *text)
 {
 	size_t length = strlen(text);
@@ -75,7 +75,7 @@ static bool append_tracer_option(struct hawk_text *text, const char *prefix, con
 	return !text->failed;
 }
 
-/** KEY=VALUE; colons in the value are escaped for HAWK_OPTS. */
+/** Appends KEY=VALUE; escapes colons in the value for HAWK_OPTS. */
 static bool append_assignment(struct hawk_text *text, const char *assignment)
 {
 	const char *equals = strchr(assignment, '=');
@@ -92,7 +92,7 @@ static bool append_assignment(struct hawk_text *text, const char *assignment)
 	return !text->failed;
 }
 
-/** Stores the option's value; false if `text` is none. */
+/** Stores the option's value; returns false if `text` is no valid value. */
 static bool store(const struct hawk_option *option, struct hawk_settings *settings,
 		  const char *text)
 {
@@ -156,7 +156,7 @@ static const struct hawk_option *by_code(const struct layout *layout, int code)
 	return NULL;
 }
 
-/** "--top" of "--top=5", without the dashes. */
+/** Returns "top" of "--top=5". */
 static void name_of_word(const char *word, char *ret, size_t size)
 {
 	size_t length;
@@ -166,7 +166,8 @@ static void name_of_word(const char *word, char *ret, size_t size)
 	snprintf(ret, size, "%.*s", (int)length, word);
 }
 
-/** The option whose name is nearest to `name`, or NULL; `*starts`: how many begin with it. */
+/** Returns the option whose name is nearest to `name`, or NULL; `*starts` is the number of names
+ * that begin with it. */
 static const struct hawk_option *nearest_option(const struct layout *layout, const char *name,
 						unsigned *starts)
 {
@@ -203,7 +204,8 @@ static void complain_unknown(const struct hawk_verb *verb, const struct layout *
 		hawk_complain("unknown option --%s; see hawk-core help %s", name, verb->name);
 }
 
-/** What getopt could not read: `argv[optind - 1]`, or a letter inside it. */
+/** Complains about the word that getopt could not read: `argv[optind - 1]`, or a letter inside it.
+ */
 static void complain(const struct hawk_verb *verb, const struct layout *layout, char **argv,
 		     bool lacks_argument)
 {

@@ -9,7 +9,7 @@
 
 enum { CHOSEN_TOP = 5 }; /* paths to blocks that filters choose */
 
-/** The block at an address, or none. */
+/** Returns the block at an address, or none. */
 static uint32_t block_at(const struct hawk_heap *heap, const char *operand)
 {
 	uint64_t address;
@@ -21,7 +21,7 @@ static uint32_t block_at(const struct hawk_heap *heap, const char *operand)
 	return block;
 }
 
-/** Once, where a block may be held from what is missing. */
+/** Prints findings once if missing memory may hold a block. */
 static void print_findings(struct hawk_session *session)
 {
 	hawk_report_findings(&session->findings, hawk_findings_partial(&session->findings),
@@ -83,7 +83,7 @@ static struct hawk_error *prepare_addresses(struct hawk_session *session)
 	return hawk_paths_prepare(session->paths, blocks, found);
 }
 
-/** To addresses; to none, if filters were given and nothing was traced. */
+/** Prints paths to addresses; to none if filters were given and the heap is unknown. */
 static struct hawk_error *print_addresses(struct hawk_session *session)
 {
 	struct hawk_error *err = NULL;
@@ -137,7 +137,7 @@ static struct hawk_error *print_targets(struct hawk_session *session,
 	return err;
 }
 
-/** To the blocks that the filter chooses: one search for all of them. */
+/** Prints paths to the blocks that the filter chooses, with one search for all. */
 static struct hawk_error *print_chosen(struct hawk_session *session)
 {
 	size_t most =
@@ -150,7 +150,7 @@ static struct hawk_error *print_chosen(struct hawk_session *session)
 					       session->report.filter, most, &targets);
 	if (!err)
 		err = prepare_targets(&targets, session->paths);
-	/* As for an address: it may lie in what is missing. */
+	/* A block may lie in missing memory, as for an address. */
 	if (!err && !targets.all.objects && !hawk_findings_partial(&session->findings))
 		session->code = HAWK_EXIT_CONDITION;
 	if (!err)

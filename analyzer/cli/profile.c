@@ -65,7 +65,7 @@ static struct hawk_error *profile_sites(struct hawk_session *session, struct haw
 	return err;
 }
 
-/** Which sites the filters choose, by site; NULL = all. Caller frees. */
+/** Finds the sites that the filters choose, by site; NULL = all. Caller frees. */
 static struct hawk_error *choose_sites(struct hawk_session *session, bool **ret)
 {
 	struct hawk_site_list list = {0};
@@ -84,7 +84,7 @@ static struct hawk_error *choose_sites(struct hawk_session *session, bool **ret)
 	return *ret ? NULL : &hawk_enomem;
 }
 
-/** A bit for each block of these sites; NULL = all. Caller frees. */
+/** Makes a bit for each block of these sites; NULL = all. Caller frees. */
 static struct hawk_error *choose_blocks(struct hawk_session *session, uint64_t **ret)
 {
 	const struct hawk_heap *heap = session->heap;
@@ -122,7 +122,7 @@ static struct hawk_error *profile_leaks(struct hawk_session *session, struct haw
 	return err;
 }
 
-/** Along dominators, or along shortest paths. */
+/** Makes the tree along dominators, or along shortest paths. */
 static struct hawk_error *make_tree(struct hawk_session *session, const uint64_t *chosen,
 				    const struct hawk_tree_roots *groups,
 				    struct hawk_site_tree *tree)
@@ -186,7 +186,7 @@ struct hawk_error *hawk_session_put_folded(struct hawk_session *session,
 	return err;
 }
 
-/** Of a core, what comes nearest. */
+/** Returns the time of the end; for a core the best estimate. */
 static uint64_t end_time(const struct hawk_process *process)
 {
 	const struct hawk_end_times *times = &process->end;
@@ -262,7 +262,7 @@ struct hawk_error *hawk_profiled_difference(const struct hawk_profiled *before,
 	return hawk_profile_difference(after->profile, before->profile, ret);
 }
 
-/** The other side's findings are told with its name. */
+/** Passes on the other side's findings with its name. */
 static void pass_on(const struct hawk_session *from, struct hawk_findings *to)
 {
 	for (size_t i = 0; i < from->findings.count; i++) {

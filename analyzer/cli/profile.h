@@ -18,33 +18,33 @@ enum hawk_what {
 	HAWK_WHAT_PATHS,
 };
 
-/** What a core or process was, beside its profile. */
+/** A core's or process's profile, and its identity. */
 struct hawk_profiled {
 	struct hawk_profile *profile;
 	char *source;  /**< path of the core; NULL = a process */
 	char *program; /**< path of the executable; NULL = not known */
 	uint32_t pid;
-	uint64_t end_ns;  /**< CLOCK_REALTIME of its end, or of the look at it; 0 = unknown */
+	uint64_t end_ns;  /**< CLOCK_REALTIME of its end, or of reading it; 0 = unknown */
 	uint64_t life_ns; /**< from the tracer's start to that; 0 = unknown */
-	uint32_t column;  /**< that --what asks for */
-	/** Why the heap is unknown, and the profile empty; NULL = it is known. Not owned. */
+	uint32_t column;  /**< column requested by --what */
+	/** The reason why the heap is unknown and the profile empty; NULL = known. Not owned. */
 	const char *unknown;
 };
 
-/** Makes the profile that settings->what asks for, with the filters of `analyze`; lets a process
- * go. Deinitialize `*ret` in any case. */
+/** Makes the profile of settings->what, with the filters of `analyze`; releases a process.
+ * Deinitialize `*ret` in any case. */
 struct hawk_error *hawk_session_profile(struct hawk_session *session, struct hawk_profiled *ret);
 void hawk_profiled_deinit(struct hawk_profiled *profiled);
 
-/** Makes what `after` has more than `before`. HAWK_ERROR_UNSUPPORTED if the heap of either is
- * unknown. */
+/** Makes the difference of `after` and `before`. Fails with HAWK_ERROR_UNSUPPORTED if either heap
+ * is unknown. */
 struct hawk_error *hawk_profiled_difference(const struct hawk_profiled *before,
 					    const struct hawk_profiled *after,
 					    struct hawk_profile **ret);
 
 /**
- * The same of `core` (a path; NULL = the process settings->pid), opened and closed for it. Findings
- * go to `findings`, marked with its path.
+ * As hawk_session_profile(), for `core` (a path; NULL = the process settings->pid), which it opens
+ * and closes. Adds findings to `findings`, marked with its path.
  */
 struct hawk_error *hawk_profile_open(const struct hawk_settings *settings, const char *core,
 				     struct hawk_findings *findings, struct hawk_profiled *ret);
@@ -54,10 +54,10 @@ struct hawk_error *hawk_session_put_folded(struct hawk_session *session,
 					   const struct hawk_tree_roots *groups,
 					   const struct hawk_site_tree *tree);
 
-/** Whether filters leave out sites. */
+/** Returns true if filters leave out sites. */
 bool hawk_is_profile_filtered(const struct hawk_settings *settings);
 
-/** HAWK_ERROR_USAGE for bad filters. */
+/** Returns HAWK_ERROR_USAGE for bad filters. */
 struct hawk_error *hawk_check_profile(const struct hawk_settings *settings);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * hawk-core redact: a core without data, to be attached to a bug report.
+ * hawk-core redact: a core without data, for a bug report.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -64,12 +64,12 @@ static struct hawk_error *print(struct hawk_output *output, const char *name,
 			   hawk_quantity_count(result->words_zeroed).text);
 	hawk_output_flush(output);
 	errnum = output->errnum;
-	output->errnum = 0; // it is told here
+	output->errnum = 0; // reported here
 	return errnum ? hawk_error_os(errnum, "cannot write", "what was done") : NULL;
 }
 
-/* Gives the file its name; or standard output what is in it, and standard error the words. The
- * words come first: the file is there only if they could be said. */
+/* Publishes the result: names the file, or copies it to standard output, with the summary on
+ * standard error. The summary comes first: the file appears only if it could be printed. */
 static struct hawk_error *publish(struct hawk_session *session, struct hawk_file_sink *sink,
 				  const struct hawk_redact_result *result, uint64_t bytes)
 {
@@ -118,7 +118,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 		return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
 					 "%s: is a table file and no core: it holds no data",
 					 session->source);
-	/* A full disk and a closed pipe are errors to be told, not ends. */
+	/* Report a full disk and a closed pipe as errors instead of dying by a signal. */
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	err = hawk_file_sink_create(&settings, &sink);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * hawk-core refs: who points at a block.
+ * hawk-core refs: the pointers to a block.
  */
 #include "hawk/analysis/refs.h"
 #include "hawk/base/cleanup.h"
 #include "session.h"
 
-/** Prints who points at one address: as text, or into `json`. */
+/** Prints the pointers to one address: as text, or into `json`. */
 static struct hawk_error *print(struct hawk_session *session, const uint64_t *chosen,
 				const char *operand, struct hawk_json *json)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * hawk-core retained: what would be freed with a site, a block, a root.
+ * hawk-core retained: the bytes that would be freed with a site, a block, a root.
  */
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@
 
 enum by { BY_SITE = 1, BY_BLOCK, BY_ROOT, BY_TREE };
 
-/** Sites that get exact sizes, and blocks that are shown, without --top. */
+/** Sites with exact sizes, and blocks shown, without --top. */
 enum { EXACT_SITES = 10, BLOCKS_TOP = 10 };
 
 struct retained {
@@ -22,13 +22,13 @@ struct retained {
 	struct hawk_pointer_report *report;
 	enum by by;
 	bool folded;
-	bool unknown; /**< nothing was made, because the heap is unknown */
+	bool unknown; /**< the heap is unknown, and the rest empty */
 	struct hawk_selection selection;
-	uint64_t *bounds; /**< these three: BY_SITE */
+	uint64_t *bounds; /**< for BY_SITE, like the next two */
 	struct hawk_site_list list;
 	struct hawk_retained_sites sites;
 	struct hawk_retained_blocks blocks; /**< BY_BLOCK */
-	struct hawk_tree_roots groups;      /**< these three: BY_ROOT, BY_TREE */
+	struct hawk_tree_roots groups;      /**< for BY_ROOT and BY_TREE, like the next two */
 	struct hawk_site_tree tree;
 	struct hawk_tree_rows rows;
 };
@@ -47,7 +47,7 @@ static void deinit(void *made)
 	hawk_selection_deinit(&retained->selection);
 }
 
-/** The blocks that the filter lets pass. A process may run on then. */
+/** Chooses the blocks that the filter lets pass. A process may run on afterwards. */
 static struct hawk_error *choose(struct hawk_session *session, struct hawk_selection *ret)
 {
 	struct hawk_error *err = hawk_session_choose(session, session->report.filter, ret);
@@ -70,7 +70,7 @@ static struct hawk_error *make_tree(struct hawk_session *session,
 	return err ? err : hawk_site_tree_finish(tree);
 }
 
-/** For BY_ROOT and BY_TREE. */
+/** Makes the values for BY_ROOT and BY_TREE. */
 static struct hawk_error *make_trees(struct hawk_session *session, struct retained *ret)
 {
 	bool in_json = session->settings->json;
@@ -89,7 +89,7 @@ static struct hawk_error *make_trees(struct hawk_session *session, struct retain
 		       : hawk_site_tree_show(&ret->tree, &view, &ret->rows);
 }
 
-/** Of all blocks, or of those that the filter lets pass. */
+/** Makes the values for BY_SITE, of all blocks or those that the filter lets pass. */
 static struct hawk_error *make_sites(struct hawk_session *session, struct retained *ret)
 {
 	struct hawk_error *err = NULL;
@@ -124,7 +124,7 @@ static struct hawk_error *make_blocks(struct hawk_session *session, struct retai
 static struct hawk_error *make(struct hawk_session *session, void *ret)
 {
 	const struct hawk_settings *settings = session->settings;
-	bool reads = settings->by == BY_BLOCK && !settings->folded; // blocks that are shown
+	bool reads = settings->by == BY_BLOCK && !settings->folded; // for the blocks shown
 	struct hawk_error *err = hawk_session_reach_report(session, reads);
 	struct retained *retained = ret;
 

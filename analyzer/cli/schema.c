@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * hawk-core schema: what a site's blocks look like, without debug information.
+ * hawk-core schema: the layout of a site's blocks, without debug information.
  */
 #include "hawk/base/cleanup.h"
 #include "answer.h"
@@ -20,7 +20,7 @@ static struct hawk_error *check(struct hawk_settings *settings)
 }
 
 struct answer {
-	const struct hawk_heap *heap; /**< whose `knows` is 0: the rest is zeros */
+	const struct hawk_heap *heap; /**< if its `knows` is 0, the rest is zeros */
 	const struct hawk_pointer_report *pointers;
 	const struct hawk_site_query *site;
 	struct hawk_schema schema;
@@ -98,7 +98,7 @@ static struct hawk_error *make_schema(struct hawk_session *session, struct answe
 	return hawk_session_release(session, err);
 }
 
-/** Numbers and text that blocks held are zeros now. */
+/** Reports a redacted core, whose numbers and text are zeros. */
 static void report_redacted(struct hawk_session *session)
 {
 	if (hawk_target_process(session->target)->redacted)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Opening and closing what verbs read and write.
+ * Opens and closes the inputs and outputs of verbs.
  *
- * A process is let go on every way out of this program: closing the target does it, and when this
- * process is killed the kernel does.
+ * A process is released on every way out of this program: closing the target releases it, and if
+ * this process is killed the kernel does.
  */
 #include <errno.h>
 #include <signal.h>
@@ -69,7 +69,7 @@ void hawk_session_renew(struct hawk_session *session, const struct hawk_settings
 	hawk_parallel_set_threads(threads < hawk_parallel_processors() ? (unsigned)threads : 0);
 }
 
-/** Nothing that is written meets a bar. */
+/** Clears the progress bar before any output. */
 static void before_output(void *context, const struct hawk_output *output, const char *bytes,
 			  size_t size)
 {
@@ -86,7 +86,7 @@ struct hawk_error *hawk_session_set_output(struct hawk_session *session,
 	hawk_output_init(output, STDOUT_FILENO);
 	output->terminal = isatty(STDOUT_FILENO);
 	if (settings->output) {
-		/* A limit on the size of files is an error to be told, not the end. */
+		/* Report a limit on file sizes as an error instead of dying by a signal. */
 		signal(SIGXFSZ, SIG_IGN);
 		err = hawk_output_open_file(output, settings->output, settings->force);
 	}
@@ -95,7 +95,8 @@ struct hawk_error *hawk_session_set_output(struct hawk_session *session,
 	return err;
 }
 
-/** Some verbs read while they print: what a process that was killed did not have is not printed. */
+/** Returns true if the process still exists. Some verbs read while they print, and must not print
+ * the missing data of a killed process. */
 static bool is_process_there(void *context)
 {
 	const struct hawk_session *session = context;
@@ -123,7 +124,7 @@ static struct hawk_error *open_output(struct hawk_session *session,
 	return err;
 }
 
-/** What the user names and is not there is a mistake to be told, not something to search around. */
+/** Reports paths given by the user that do not exist, rather than search without them. */
 static struct hawk_error *check_paths(const struct hawk_settings *settings)
 {
 	const char *const paths[] = {settings->sysroot, settings->debug_directory,
@@ -136,7 +137,7 @@ static struct hawk_error *check_paths(const struct hawk_settings *settings)
 	return NULL;
 }
 
-/** A core or a table file, which may be compressed. */
+/** Opens a core or a table file, which may be compressed. */
 static struct hawk_error *open_file(struct hawk_session *session, const char *path,
 				    struct hawk_target **ret)
 {
@@ -148,7 +149,7 @@ static struct hawk_error *open_file(struct hawk_session *session, const char *pa
 	uint64_t start_ns = hawk_now_ns(CLOCK_MONOTONIC);
 	struct hawk_error *err = hawk_target_unpack_core(path, &settings, &session->findings, ret);
 
-	if (session->bar.shown) /* nothing else in opening shows any */
+	if (session->bar.shown) /* only unpacking shows a bar during opening */
 		session->unpacking_ns += hawk_now_ns(CLOCK_MONOTONIC) - start_ns;
 	hawk_bar_clear(&session->bar);
 	return err;
@@ -269,7 +270,7 @@ int hawk_session_finish(struct hawk_session *session, int code)
 	struct hawk_output *output = session->output;
 	struct hawk_error *err;
 
-	if (session->failed && output->path && !output->errnum) // there is no answer to keep
+	if (session->failed && output->path && !output->errnum) // no answer to keep
 		output->errnum = ECANCELED;
 	err = hawk_output_finish(output);
 	if (!err)
@@ -277,7 +278,7 @@ int hawk_session_finish(struct hawk_session *session, int code)
 	if (output->errnum != ECANCELED && output->errnum != EPIPE)
 		return hawk_fail(err);
 	hawk_error_destroy(err);
-	/* What is not valid was told as an error. A reader that went away has enough. */
+	/* An invalid answer was reported as an error. A reader that closed the pipe has enough. */
 	return output->errnum == EPIPE ? HAWK_EXIT_SIGPIPE : code;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What every reading verb opens and closes: the target, its symbols, the findings, the output.
+ * The state of a reading verb: the target, its symbols, the findings, the output.
  */
 #ifndef HAWK_ANALYZER_CLI_SESSION_H
 #define HAWK_ANALYZER_CLI_SESSION_H
@@ -22,28 +22,29 @@ struct hawk_session {
 	struct hawk_symbols *symbols;
 	struct hawk_vtables vtables; /**< found for the graph, or the heap */
 
-	/* What has been made of the target, each once, from those before it: see
-	 * hawk_session_heap() and those below. NULL before that. */
+	/* Values made from the target, each once, from the earlier ones: see hawk_session_heap()
+	 * and the functions below it. NULL until made. */
 	struct hawk_heap *heap;
 	struct hawk_graph *graph;
 	struct hawk_reach *reach; /**< by all pointers */
 	struct hawk_dominators *dominators;
 	struct hawk_paths *paths;
 	struct hawk_block_types *types;
-	struct hawk_findings graph_findings; /**< that have not been said */
+	struct hawk_findings graph_findings; /**< not reported yet */
 
-	const struct hawk_settings *settings; /**< of the question that is being answered */
+	const struct hawk_settings *settings; /**< of the current question */
 	int code;                             /**< exit code, as far as the verb sets it */
 	bool checked;
-	bool failed;            /**< there is no answer */
-	bool answer_complete;   /**< set by a verb: whatever findings say */
-	size_t findings_opened; /**< of the findings: from opening the target */
-	size_t findings_said;   /**< of the findings: on stderr already */
-	uint64_t unpacking_ns;  /**< that opening compressed files took on a terminal */
+	bool failed;            /**< the answer failed */
+	bool answer_complete;   /**< set by a verb to override findings */
+	size_t findings_opened; /**< number of findings from opening the target */
+	size_t findings_said;   /**< number of findings printed to stderr already */
+	uint64_t unpacking_ns;  /**< time spent opening compressed files, on a terminal */
 	const char *source;     /**< the core's path; NULL for a process */
 	struct hawk_output *output;
 	struct hawk_screen screen;
-	struct hawk_pointer_report report; /**< of the question; hawk_session_report() */
+	struct hawk_pointer_report
+		report; /**< of the current question; see hawk_session_report() */
 	struct hawk_bar bar;
 };
 
@@ -51,29 +52,30 @@ struct hawk_session {
 struct hawk_error *hawk_session_begin(struct hawk_session *session,
 				      const struct hawk_settings *settings, const char *core);
 
-/** Opens `core`, or the process of settings->pid if `core` is NULL. The session is deinit'ed by the
- * caller, also after an error. */
+/** Opens `core`, or the process of settings->pid if `core` is NULL. The caller deinitializes the
+ * session, also after an error. */
 struct hawk_error *hawk_session_open(struct hawk_session *session,
 				     const struct hawk_settings *settings, const char *core);
 
-/** Sets the settings of the next of several questions, and screen and progress by them. */
+/** Sets the settings of the next question, and screen and progress accordingly. */
 void hawk_session_renew(struct hawk_session *session, const struct hawk_settings *settings);
 
-/** The answer goes to settings->output from now on, or to standard output. */
+/** Sends the answer to settings->output from now on, or to standard output. */
 struct hawk_error *hawk_session_set_output(struct hawk_session *session,
 					   const struct hawk_settings *settings);
 
 /*
- * What verbs ask for, in this order: each is made once, with those before it, and shows its
- * progress. heap->knows is 0 if the heap is unknown: then there are no blocks. A process
- * stands still until the verb releases the target; that must be after the last of those that read
- * it. After that they are HAWK_ERROR_NOT_FOUND.
+ * Make the values that verbs need, in this order: each is made once, with the earlier ones, and
+ * shows its progress. heap->knows is 0 if the heap is unknown and so has no blocks. A process stays
+ * stopped until the verb releases the target, which must follow the last function that reads it.
+ * Later calls fail with HAWK_ERROR_NOT_FOUND.
  */
-/** The sites with their counts, and the accounting; of a table file, too. Reads. */
+/** Makes the sites with their counts, and the accounting; for a table file, too. Reads. */
 struct hawk_error *hawk_session_sites(struct hawk_session *session);
-/** The same with blocks; HAWK_ERROR_UNSUPPORTED where there are none, or too many. Reads. */
+/** As hawk_session_sites(), with blocks. Fails with HAWK_ERROR_UNSUPPORTED if blocks are absent or
+ * too many. Reads. */
 struct hawk_error *hawk_session_heap(struct hawk_session *session);
-/** The graph, for its edges alone: that roots are missing is not said. Reads. */
+/** Makes the graph for its edges alone: missing roots are not reported. Reads. */
 struct hawk_error *hawk_session_edges(struct hawk_session *session);
 /** Reads. */
 struct hawk_error *hawk_session_graph(struct hawk_session *session);
@@ -81,77 +83,79 @@ struct hawk_error *hawk_session_reach(struct hawk_session *session);
 struct hawk_error *hawk_session_dominators(struct hawk_session *session);
 struct hawk_error *hawk_session_paths(struct hawk_session *session);
 
-/** Returns true if single blocks can be known: not of a table file, nor of sites alone. */
+/** Returns true if single blocks can be known: not in a table file or a snapshot of sites alone. */
 bool hawk_session_has_blocks(const struct hawk_session *session);
 
-/** HAWK_ERROR_UNSUPPORTED if the contents of blocks are not there: in a snapshot. */
+/** Returns HAWK_ERROR_UNSUPPORTED if the contents of blocks are missing, as in a snapshot. */
 struct hawk_error *hawk_session_contents(const struct hawk_session *session);
 
-/** HAWK_ERROR_NOT_FOUND if a process was released, so that its memory cannot be read any more. */
+/** Returns HAWK_ERROR_NOT_FOUND if a process was released, so that its memory cannot be read any
+ * more. */
 struct hawk_error *hawk_session_readable(const struct hawk_session *session);
 
-/** Adds up what sites retain by those of their blocks in `chosen` (NULL = all): a lower bound;
- * caller frees. */
+/** Adds up the bytes that sites retain through their blocks in `chosen` (NULL = all): a lower
+ * bound; caller frees. */
 struct hawk_error *hawk_session_retained(struct hawk_session *session, const uint64_t *chosen,
 					 uint64_t **ret);
 
-/** The blocks that `filter` lets pass; zeros if that is NULL: all. Reads if types are asked for. */
+/** Chooses the blocks that `filter` lets pass; a NULL filter gives zeros, meaning all. Reads if the
+ * filter has types. */
 struct hawk_error *hawk_session_choose(struct hawk_session *session,
 				       const struct hawk_block_filter *filter,
 				       struct hawk_selection *ret);
 
-/** The namer of blocks' types, made when it is first asked for. */
+/** Returns the namer of blocks' types, made on first use. */
 struct hawk_error *hawk_session_types(struct hawk_session *session, struct hawk_block_types **ret);
 
-/** What the options of HAWK_TAKES_QUERY say; points into `settings`. */
+/** Returns the query in the options of HAWK_TAKES_QUERY; points into `settings`. */
 struct hawk_block_query hawk_settings_query(const struct hawk_settings *settings);
 
-/** Whether these take some blocks of a site, and not all. */
+/** Returns true if the settings may choose only some blocks of a site. */
 bool hawk_settings_choose_blocks(const struct hawk_settings *settings);
 
-/** The filter for that, `*ret` = NULL if every block is wanted. Needs the table. */
+/** Makes the filter for the query; `*ret` is NULL if every block is wanted. Needs the table. */
 struct hawk_error *hawk_session_filter(struct hawk_session *session,
 				       struct hawk_block_filter **ret);
 
-/** Makes session->report of what the session has, the heap at least; without trees. Closed after
- * the answer, or by the next one. */
+/** Makes session->report from the session's values, the heap at least; without trees. It is closed
+ * after the answer, or by the next report. */
 struct hawk_error *hawk_session_report(struct hawk_session *session);
-/** The same with graph and reach. A process runs on afterwards, unless types are to be read, or
- * `reads` says so. */
+/** As hawk_session_report(), with graph and reach. Releases a process, unless types are to be read
+ * or `reads` is set. */
 struct hawk_error *hawk_session_reach_report(struct hawk_session *session, bool reads);
 void hawk_session_close_report(struct hawk_session *session);
 
-/** The sites that HAWK_TAKES_QUERY chooses by site, function and module. */
+/** Lists the sites that HAWK_TAKES_QUERY chooses by site, function and module. */
 struct hawk_error *hawk_session_list_sites(struct hawk_session *session,
 					   struct hawk_site_list *ret);
 
-/* For hawk_verb.check: expressions of HAWK_TAKES_QUERY are checked; and operands, which are
- * addresses, or a site that becomes settings->site. */
+/* For hawk_verb.check: check expressions of HAWK_TAKES_QUERY, and operands: addresses, or a site
+ * that becomes settings->site. */
 struct hawk_error *hawk_check_query(struct hawk_settings *settings);
 struct hawk_error *hawk_check_addresses(struct hawk_settings *settings);
 struct hawk_error *hawk_check_site(struct hawk_settings *settings);
 
-/** After all reading: lets a process go on. Returns `err`, or that the process ended meanwhile,
- * which takes its place. */
+/** Releases a process after all reading. Returns `err`, or an error in its place if the process
+ * ended meanwhile. */
 struct hawk_error *hawk_session_release(struct hawk_session *session, struct hawk_error *err);
 
-/** After all reading: adds why the heap is unknown, if it is, and what went wrong
- * with the target meanwhile. */
+/** Adds findings after all reading: the reason for an unknown heap, and troubles with the target.
+ */
 void hawk_session_check(struct hawk_session *session);
 
-/** Says which file is meant if `err` is about the contents of a snapshot. */
+/** Prefixes the file name if `err` is about the contents of a snapshot. */
 struct hawk_error *hawk_session_name_snapshot(const struct hawk_session *session,
 					      struct hawk_error *err);
 
-/** On stderr: the findings that make the answer incomplete, for verbs whose output has no place for
- * them. */
+/** Prints to stderr the findings that make the answer incomplete, for verbs whose output has no
+ * place for them. */
 void hawk_session_print_partial(struct hawk_session *session);
 
 /** Forgets the heap and all that depends on it. */
 void hawk_session_drop_heap(struct hawk_session *session);
 
-/** Flushes the output, and completes or, if there is no answer, removes its file. Returns the exit
- * code, which is `code` unless writing failed. */
+/** Flushes the output, and completes its file or, after a failure, removes it. Returns the exit
+ * code: `code` unless writing failed. */
 int hawk_session_finish(struct hawk_session *session, int code);
 
 void hawk_session_deinit(struct hawk_session *session);

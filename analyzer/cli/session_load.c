@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The values that a session remembers: made once each, when a verb asks for them.
+ * Makes the values that a session keeps, each once, when a verb first needs it.
  */
 #include <stdlib.h>
 
@@ -10,12 +10,12 @@
 #include "session.h"
 
 enum {
-	STACK_BYTES_MIN = 1 << 20, /**< of one thread, if there are many */
+	STACK_BYTES_MIN = 1 << 20, /**< least for each of many threads */
 	STACK_BYTES_MAX = 8 << 20,
 	STACKS_CAPTURE_BYTES = 256 << 20,
 };
 
-/** Live: keeps the stacks of all threads for after the release, within limits. */
+/** Live: captures the stacks of all threads for use after the release, within limits. */
 static void capture_stacks(struct hawk_session *session)
 {
 	uint64_t left = STACKS_CAPTURE_BYTES;
@@ -23,7 +23,7 @@ static void capture_stacks(struct hawk_session *session)
 	const struct hawk_thread *threads = hawk_target_threads(session->target, &count);
 	uint64_t most = left / (count + 1);
 
-	/* Deep recursion fills a whole stack; of many threads each gets its share at least. */
+	/* Deep recursion fills a whole stack; each of many threads gets its share at least. */
 	if (most > STACK_BYTES_MAX)
 		most = STACK_BYTES_MAX;
 	if (most < STACK_BYTES_MIN)
@@ -38,7 +38,7 @@ static void capture_stacks(struct hawk_session *session)
 		if (bytes > left)
 			bytes = left;
 		left -= bytes;
-		if (bytes) // without it the stack has fewer frames, and says so
+		if (bytes) // on failure the stack has fewer frames, and a remark
 			hawk_error_destroy(hawk_target_capture(session->target, sp, bytes));
 	}
 }
@@ -87,7 +87,7 @@ bool hawk_session_has_blocks(const struct hawk_session *session)
 	return !hawk_target_process(session->target)->table_file && !has_sites_only(session);
 }
 
-/** Whoever asks for more than counts by site. */
+/** Fails if the input has only counts by site. */
 static struct hawk_error *need_blocks(const struct hawk_session *session)
 {
 	if (has_sites_only(session))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * From a session to a pointer report.
+ * Makes a pointer report from a session.
  */
 #include "session.h"
 
@@ -58,7 +58,7 @@ struct hawk_error *hawk_session_reach_report(struct hawk_session *session, bool 
 	return err ? err : hawk_session_report(session);
 }
 
-/** Keeps the one site that was asked for. */
+/** Keeps only the requested site. */
 static struct hawk_error *keep_site(const struct hawk_heap *heap,
 				    const struct hawk_site_prefix *prefix,
 				    struct hawk_site_list *list)

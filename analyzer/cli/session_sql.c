@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * From a session to tables.
+ * Makes tables from a session.
  */
 #include "session_sql.h"
 

@@ -9,8 +9,8 @@
 #include "hawk/query/sql.h"
 #include "session.h"
 
-/** Opens the tables of what the session has; they load the rest when it is asked for. To be closed
- * before the session is. */
+/** Opens the tables of the session's values; further values are loaded on demand. Close them before
+ * the session. */
 struct hawk_error *hawk_session_sql(struct hawk_session *session, struct hawk_sql **ret);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The options that several verbs have, each once.
+ * The options shared by several verbs, each defined once.
  */
 #include <assert.h>
 
 #include "cli.h"
 
-/** In the order of help texts; each is bit 1u << its index in hawk_verb.shared. */
+/** In the order of help texts; an option's bit in hawk_verb.shared is 1u << its index. */
 static const struct hawk_option shared[] = {
 	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
 	 "look at a running or stopped process instead of a core"},

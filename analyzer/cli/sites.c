@@ -6,7 +6,7 @@
 #include "hawk/export/dot.h"
 #include "answer.h"
 
-/** Of all blocks, or of those that the settings choose. */
+/** Folds all blocks, or those that the settings choose. */
 static struct hawk_error *fold(struct hawk_session *session, struct hawk_selection *selection,
 			       struct hawk_site_graph *ret)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * hawk-core snapshot: what is known of a heap, in a file of its own. Every verb that needs no
- * contents of blocks answers from it as from the core, on a machine without the program's files.
+ * hawk-core snapshot: the known facts of a heap in one file. Every verb that needs no contents of
+ * blocks answers from it as from the core, even on a machine without the program's files.
  */
 #include "hawk/names/ask.h"
 #include "hawk/names/block_type.h"
@@ -17,13 +17,14 @@ static uint64_t flags_of(const struct hawk_settings *settings)
 	       (settings->paths == PATHS_BASE ? HAWK_SNAPSHOT_BASE_PATHS : 0);
 }
 
-/** Whether there are blocks to write. */
+/** Returns true if blocks are to be written. */
 static bool wants_blocks(const struct hawk_session *session)
 {
 	return session->heap->knows & HAWK_HEAP_BLOCKS && !session->settings->sites_only;
 }
 
-/** A process stands still until the file is written: where pointers lie is read meanwhile. */
+/** Loads all values. A process stays stopped until the file is written, since the places of
+ * pointers are read meanwhile. */
 static struct hawk_error *load(struct hawk_session *session)
 {
 	struct hawk_error *err = hawk_session_sites(session);
@@ -35,7 +36,8 @@ static struct hawk_error *load(struct hawk_session *session)
 	return !err && wants_blocks(session) ? hawk_session_graph(session) : err;
 }
 
-/** With types that remember no name from before questions were kept. */
+/** Writes types with a fresh namer: an older one would not ask again for names known before
+ * questions were kept. */
 static struct hawk_error *write_types(struct hawk_session *session,
 				      struct hawk_snapshot_writer *writer)
 {
@@ -50,7 +52,7 @@ static struct hawk_error *write_types(struct hawk_session *session,
 	return err;
 }
 
-/** What asks for names comes before the symbols. */
+/** Writes all parts; those that ask for names come before the symbols. */
 static struct hawk_error *write_parts(struct hawk_session *session,
 				      struct hawk_snapshot_writer *writer)
 {

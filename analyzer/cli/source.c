@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * hawk-core source: the lines of functions, with what they allocate.
+ * hawk-core source: the lines of functions, with their allocations.
  */
 #include "hawk/base/cleanup.h"
 #include "hawk/profile/sources.h"
@@ -10,7 +10,7 @@
 
 enum { DEFAULT_TOP = 10, DEFAULT_CONTEXT = 3 };
 
-/** What all functions of an answer have in common. */
+/** Shared by all functions of an answer. */
 struct listing {
 	struct hawk_session *session;
 	struct hawk_profile *profile;
@@ -144,7 +144,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 	err = hawk_session_release(session, err);
 	if (!err)
 		err = make_listing(&listing);
-	/* It may be a function of a module whose names are not known. */
+	/* The function may be in a module without known names. */
 	if (!err && !listing.lines.unit_count && !hawk_findings_partial(&session->findings))
 		session->code = HAWK_EXIT_CONDITION;
 	if (!err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * hawk-core sql: a query in SQL over everything that is known about a core.
+ * hawk-core sql: a query in SQL over all that is known about a core.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static enum hawk_sql_format format_of(const struct hawk_settings *settings)
 
 enum { TIMEOUT_SECONDS = 60 };
 
-/** On a terminal a bar is shown, and somebody can press Ctrl-C. */
+/** Returns the timeout: none on a terminal, where a bar is shown and the user can press Ctrl-C. */
 static uint64_t timeout_of(const struct hawk_settings *settings)
 {
 	if (settings->timeout.given)

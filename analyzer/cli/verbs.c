@@ -51,7 +51,7 @@ const struct hawk_verb *hawk_verb_find(const char *name)
 
 enum {
 	NAME_MAX_BYTES = 32,
-	LETTERS_MAX = 2, /**< put in or left out; one letter for another counts as both */
+	LETTERS_MAX = 2, /**< letters added or left out; a replaced letter counts as both */
 };
 
 static unsigned minimum(unsigned a, unsigned b)
@@ -59,7 +59,7 @@ static unsigned minimum(unsigned a, unsigned b)
 	return a < b ? a : b;
 }
 
-/** Letters to remove from `a` and to insert to get `b`. */
+/** Returns the number of letters to remove from `a` and to insert to get `b`. */
 static unsigned edit_distance(const char *a, const char *b)
 {
 	unsigned row[NAME_MAX_BYTES + 1];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What `hawk-core run` warns about before it starts a program: settings of this system that lose
- * cores or the heap in them, and programs and children that a preloaded library cannot reach. Each
- * warning, one a line, says what will happen and how to change it. Nothing here changes anything.
+ * Warnings of `hawk-core run` before it starts a program: system settings that lose cores or the
+ * heap in them, and programs and children that a preloaded library cannot reach. Each warning is
+ * one line with the effect and the remedy. The checks change nothing.
  */
 #ifndef HAWK_ANALYZER_CLI_RUN_CHECKS_H
 #define HAWK_ANALYZER_CLI_RUN_CHECKS_H
@@ -14,19 +14,20 @@
 #include "hawk/base/text.h"
 
 /**
- * Appends warnings about this system: where cores go, with this hard limit of their size in bytes
- * (UINT64_MAX: none); other users who cannot read the file `tracer` (an absolute path); limits of
- * the address space, with these options of the tracer (NULL: none) and those of the environment.
+ * Appends warnings about this system: the destination of cores, with this hard limit of their size
+ * in bytes (UINT64_MAX: none); other users who cannot read the file `tracer` (an absolute path);
+ * limits of the address space, with these options of the tracer (NULL: none) and those of the
+ * environment.
  */
 void hawk_run_check_system(uint64_t hard_limit, const char *tracer, const char *tracer_options,
 			   struct hawk_text *warnings);
 
 /**
- * Appends warnings about the program that execvp(`arguments[0]`) would start, and those that its
- * arguments name with a path; nothing if it is not found. `arguments` ends with NULL.
- * `*first`: the library that has to be preloaded before the tracer, because the program ends itself
- * otherwise (AddressSanitizer's runtime); NULL = none. Caller frees. `*refuses`: its loader would
- * end it if the tracer were preloaded.
+ * Appends warnings about the program that execvp(`arguments[0]`) would start, and programs that its
+ * arguments name with a path; nothing if it is not found. `arguments` ends with NULL. `*first` is
+ * the library to preload before the tracer, because the program ends itself otherwise
+ * (AddressSanitizer's runtime); NULL = none; caller frees. `*refuses` is true if its loader would
+ * end it with the tracer preloaded.
  */
 void hawk_run_check_program(char *const *arguments, struct hawk_text *warnings, char **first,
 			    bool *refuses);

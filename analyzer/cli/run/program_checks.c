@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Can a preloaded library reach the program? Not if it is static, 32-bit, or set-user-id; musl's
- * loader ends a program when it cannot load one; and a sanitizer allocates for the program itself.
+ * Checks that a preloaded library can reach the program. It cannot if the program is static,
+ * 32-bit, or set-user-id. musl's loader ends a program when it cannot load a library. A sanitizer
+ * has its own allocator.
  */
 #include <fcntl.h>
 #include <gelf.h>
@@ -18,7 +19,7 @@
 
 enum { SCRIPT_LINE_MAX = 256, LOADER_MAX = 256 };
 
-/** The file that execvp(`name`) would try first, or NULL. Caller frees. */
+/** Returns the file that execvp(`name`) would try first, or NULL. Caller frees. */
 static char *find_in_path(const char *name)
 {
 	const char *path = getenv("PATH");
@@ -62,7 +63,8 @@ static void check_privileges(const char *path, int fd, struct hawk_text *warning
 				 path);
 }
 
-/** Reads the name of the dynamic loader, as far as it is not too long; false if there is none. */
+/** Reads the name of the dynamic loader unless it is too long; returns false if the program has
+ * none. */
 static bool read_loader(Elf *elf, int fd, char loader[LOADER_MAX])
 {
 	size_t count;
@@ -123,7 +125,7 @@ static void check_loader(const char *path, Elf *elf, int fd, struct hawk_text *w
 static const struct sanitizer {
 	const char *symbol;
 	const char *name;
-	const char *library; /**< part of the name of its runtime; NULL = it may be any in order */
+	const char *library; /**< part of its runtime's name; NULL = need not be preloaded first */
 } sanitizers[] = {
 	{"__asan_init", "AddressSanitizer", "asan"},
 	{"__hwasan_init", "HWAddressSanitizer", NULL},
@@ -133,7 +135,7 @@ static const struct sanitizer {
 
 enum { SANITIZERS = sizeof(sanitizers) / sizeof(sanitizers[0]) };
 
-/** The section of this type, of whole entries; NULL: none that can be read. */
+/** Returns the section of this type if its entries are whole; NULL = no readable one. */
 static Elf_Data *find_section(Elf *elf, GElf_Word type, GElf_Shdr *header)
 {
 	Elf_Scn *section = NULL;
@@ -144,8 +146,8 @@ static Elf_Data *find_section(Elf *elf, GElf_Word type, GElf_Shdr *header)
 	return NULL;
 }
 
-/** gcc does not export the symbols of a runtime that is in the program: those of a file that is not
- * stripped tell. */
+/** Finds the sanitizer. gcc does not export the symbols of a runtime inside the program; an
+ * unstripped file still has them. */
 static const struct sanitizer *find_sanitizer(Elf *elf, GElf_Word type)
 {
 	GElf_Shdr header;
@@ -165,7 +167,7 @@ static const struct sanitizer *find_sanitizer(Elf *elf, GElf_Word type)
 	return NULL;
 }
 
-/** The needed library with `part` in its name, in memory of `elf`; NULL: none. */
+/** Returns the needed library with `part` in its name, in memory of `elf`; NULL = none. */
 static const char *find_library(Elf *elf, const char *part)
 {
 	GElf_Shdr header;
@@ -184,8 +186,8 @@ static const char *find_library(Elf *elf, const char *part)
 	return NULL;
 }
 
-/** Its runtime (gcc's way) is a library, or (clang's) in the program; either way there is a symbol
- * of its start. */
+/** Checks for a sanitizer. Its runtime is a library (gcc) or inside the program (clang); in both
+ * cases the symbol of its start exists. */
 static void check_sanitizer(const char *path, Elf *elf, struct hawk_text *warnings, char **first)
 {
 	const struct sanitizer *sanitizer = find_sanitizer(elf, SHT_DYNSYM);
@@ -220,7 +222,8 @@ static void check_elf(const char *path, int fd, struct hawk_text *warnings, char
 	elf_end(elf);
 }
 
-/** The interpreter of a script: the word behind "#!", or what env would start. Caller frees. */
+/** Returns the interpreter of a script: the word behind "#!", or the program that env would start.
+ * Caller frees. */
 static char *script_interpreter(char line[SCRIPT_LINE_MAX])
 {
 	char *rest = NULL;
@@ -272,7 +275,8 @@ static void check_starter(const char *path, struct hawk_text *warnings)
 				 path);
 }
 
-/** A program that the started one will start, most likely: `env`, `nice`, `su -c` and the like. */
+/** Checks a program that the started one will probably start: `env`, `nice`, `su -c` and the like.
+ */
 static void check_argument(const char *path, struct hawk_text *warnings)
 {
 	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

@@ -18,7 +18,7 @@
 
 static const char library[] = "libhawk_tracer.so";
 
-/** The tracer beside this command: installed, or in the build tree. Caller frees. */
+/** Finds the tracer next to this command: installed, or in the build tree. Caller frees. */
 static struct hawk_error *find_tracer(char **ret)
 {
 	static const char *const places[] = {HAWK_TRACER_INSTALL_DIR, "../tracer"};
@@ -36,7 +36,7 @@ static struct hawk_error *find_tracer(char **ret)
 			path = NULL;
 			return &hawk_enomem;
 		}
-		*ret = realpath(path, NULL); // without "..", for the loader's and the user's eyes
+		*ret = realpath(path, NULL); // without "..", for the loader and messages
 		if (*ret)
 			return NULL;
 	}
@@ -64,7 +64,7 @@ static struct hawk_error *resolve_tracer(const char *given, char **ret)
 	return NULL;
 }
 
-/** Puts `text` in front of, or behind, the value that the variable has already. */
+/** Puts `text` before or behind the variable's present value. */
 static struct hawk_error *extend_environment(const char *name, const char *text, bool in_front)
 {
 	const char *old = getenv(name);
@@ -84,7 +84,7 @@ static struct hawk_error *extend_environment(const char *name, const char *text,
 	return NULL;
 }
 
-/** Raises the soft limit of the core size to the hard one, which is returned. */
+/** Raises the soft limit of the core size to the hard one, and returns that. */
 static uint64_t raise_core_limit(void)
 {
 	struct rlimit limit;
@@ -97,7 +97,7 @@ static uint64_t raise_core_limit(void)
 	return limit.rlim_max == RLIM_INFINITY ? UINT64_MAX : limit.rlim_max;
 }
 
-/** Each line of `warnings` as a message of its own. */
+/** Prints each line of `warnings` as a message of its own. */
 static void print_warnings(struct hawk_text *warnings)
 {
 	char *line = warnings->bytes;
@@ -112,7 +112,8 @@ static void print_warnings(struct hawk_text *warnings)
 	}
 }
 
-/** "progname, stacks, ...", and which of them is near to `name`: NULL = none, or it is one. */
+/** Returns true if `name` is an option of the tracer. Else fills `all` with "progname, stacks, ..."
+ * and `*nearest` with a similar option, NULL = none. */
 static bool knows_option(const char *name, struct hawk_text *all, const char **nearest)
 {
 	static const char *const names[] = {HAWK_OPTION_NAMES};
@@ -129,7 +130,8 @@ static bool knows_option(const char *name, struct hawk_text *all, const char **n
 	return false;
 }
 
-/** The tracer would leave out what it does not know, and say so to nobody who still looks. */
+/** Refuses unknown options here: the tracer would only ignore them, with a message that few would
+ * see. */
 static struct hawk_error *check_options(const char *options)
 {
 	while (options && *options) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Would this system keep the core and the heap in it (see core(5)), does the program get enough
- * address space for the tracer, and can children that change to another user load it?
+ * Checks that this system keeps the core and the heap in it (see core(5)), that the program gets
+ * enough address space for the tracer, and that children of another user can load it.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ enum {
 	MODE_BITS = 07777,
 };
 
-/** What core(5) depends on. */
+/** Settings that core(5) depends on. */
 struct core_settings {
 	uint64_t hard_limit; /**< of the core size, bytes; UINT64_MAX = unlimited */
 	const char *pattern; /**< without newline; NULL = unknown */
@@ -64,7 +64,8 @@ static void check_handler(const char *pattern, struct hawk_text *warnings)
 				 (int)length, pattern);
 }
 
-/** A file name: can it be made in its directory? `%` makes the name unknown, not the directory. */
+/** Checks that a file can be made in the pattern's directory. `%` makes the name unknown, not the
+ * directory. */
 static void check_directory(const char *pattern, struct hawk_text *warnings)
 {
 	const char *slash = strrchr(pattern, '/');
@@ -129,13 +130,14 @@ static void check_core(const struct core_settings *settings, struct hawk_text *w
 {
 	char first = settings->pattern ? settings->pattern[0] : '\0';
 
-	if (first != '|' && first != '@') // programs and sockets get cores whatever the limit
+	if (first != '|' && first != '@') // programs and sockets get cores despite the limit
 		check_limit(settings->hard_limit, warnings);
 	check_pattern(settings, warnings);
 	check_filter(settings, warnings);
 }
 
-/** The first line of a small file, without its newline; false if it cannot be read. */
+/** Reads the first line of a small file, without its newline; returns false if it cannot be read.
+ */
 static bool read_line(const char *path, char *to, size_t size)
 {
 	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -148,7 +150,7 @@ static bool read_line(const char *path, char *to, size_t size)
 	return true;
 }
 
-/** The same for the settings of this system and process. */
+/** Checks the settings of this system and process. */
 static void check_system_core(uint64_t hard_limit, struct hawk_text *warnings)
 {
 	struct core_settings settings = {.hard_limit = hard_limit};
@@ -163,7 +165,7 @@ static void check_system_core(uint64_t hard_limit, struct hawk_text *warnings)
 	check_core(&settings, warnings);
 }
 
-/** The tracer stands aside where address space is short: tracer/hawk_cap.h. */
+/** Checks a limit of address space, below which the tracer stands aside: tracer/hawk_cap.h. */
 static void check_space(const char *option, int resource, struct hawk_text *warnings)
 {
 	struct rlimit limit;
@@ -191,7 +193,7 @@ static void check_memory(const char *tracer_options, struct hawk_text *warnings)
 	check_space("-d", RLIMIT_DATA, warnings);
 }
 
-/** Appends a warning unless others have the right `needed` to `path`. Returns whether they do. */
+/** Appends a warning unless others have the right `needed` to `path`. Returns true if they do. */
 static bool check_mode(const char *path, mode_t needed, const char *change,
 		       struct hawk_text *warnings)
 {

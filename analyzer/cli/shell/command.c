@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A command line of the shell taken apart: words, then perhaps "| command" or "> file", of which
- * only what is in front is ours; and output into a file, another program or a pager.
+ * Parses a command line of the shell: words, then perhaps "| command" or "> file". Sends output to
+ * a file, another program or a pager.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -20,7 +20,8 @@ struct reader {
 	struct hawk_text word;
 };
 
-/** $12 or %3, if `at` is one. False: there is no such number, which has been told. */
+/** Reads $12 or %3 if one lies at `at`. Returns false after complaining if no such number exists.
+ */
 static bool read_number(struct reader *reader)
 {
 	char sigil = *reader->at;
@@ -67,7 +68,7 @@ static bool ends_word(char c)
 	return !c || isspace((unsigned char)c) || c == '|' || c == '>';
 }
 
-/** One word into `word`. */
+/** Reads one word into `word`. */
 static bool read_word(struct reader *reader)
 {
 	bool fine = true;
@@ -112,7 +113,7 @@ static bool read_words(struct reader *reader, struct hawk_shell_command *command
 	}
 }
 
-/** "> file", ">> file", "| command". */
+/** Reads "> file", ">> file" or "| command". */
 static bool read_sink(struct reader *reader, struct hawk_shell_command *command)
 {
 	if (*reader->at == '|') {
@@ -165,8 +166,8 @@ void hawk_shell_command_deinit(struct hawk_shell_command *command)
 	*command = (struct hawk_shell_command){0};
 }
 
-/* -F: what fits the screen is printed and that is all; -R: colours; -X: it stays there. A less that
- * the user has chosen without options of his own gets them by its variable. */
+/* -F: exit if the text fits the screen; -R: show colours; -X: leave the text on the screen. If the
+ * user chose less without options, its variable passes them. */
 static const char default_pager[] = "less -FRX 2>/dev/null || cat";
 static const char less_options[] = "FRX";
 
@@ -220,7 +221,7 @@ bool hawk_shell_sink_open(const struct hawk_shell_command *command, bool pager,
 void hawk_shell_sink_close(struct hawk_shell_sink *sink)
 {
 	fflush(stdout);
-	clearerr(stdout); /* a reader that went away */
+	clearerr(stdout); /* the reader may have closed the pipe */
 	if (sink->stdout_fd >= 0) {
 		dup2(sink->stdout_fd, STDOUT_FILENO);
 		close(sink->stdout_fd);

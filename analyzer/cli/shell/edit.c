@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The line editor: libedit on a terminal, by its interface of readline; plain lines elsewhere.
- * Completion of verbs, options and files. History in $XDG_STATE_HOME/hawk-core/history, for this
- * user's eyes only.
+ * The line editor: libedit on a terminal, by its readline interface; plain lines elsewhere.
+ * Completes verbs, options and files. Keeps the history in $XDG_STATE_HOME/hawk-core/history,
+ * readable only by this user.
  */
-#include <stdio.h> // which the next one lacks
+#include <stdio.h> // needed by the next header
 
 #include <editline/readline.h>
 #include <stdlib.h>
@@ -21,14 +21,14 @@ enum { HISTORY_LINES = 1000 };
 /* The library's interface has no context. */
 static struct {
 	bool terminal;
-	const struct hawk_verb *verb; /**< whose options are completed */
-	char *history_path;           /**< NULL = none is kept */
-	char *line;                   /**< the last one that was read; NULL = none */
+	const struct hawk_verb *verb; /**< verb whose options are completed */
+	char *history_path;           /**< NULL = no history */
+	char *line;                   /**< the last line read; NULL = none */
 	size_t capacity;              /**< of `line`, without a terminal */
 } edit;
 
-/** Returns a copy of the next verb that begins with `word`, of the first one if `state` is 0; NULL
- * = there are no more. */
+/** Returns a copy of the next verb that begins with `word`, the first one if `state` is 0; NULL
+ * behind the last. */
 static char *next_verb(const char *word, int state)
 {
 	static size_t next;
@@ -44,7 +44,7 @@ static char *next_verb(const char *word, int state)
 	return NULL;
 }
 
-/** Likewise, of options of edit.verb, but those that open a target. */
+/** Likewise, for options of edit.verb, without those that open a target. */
 static char *next_option(const char *word, int state)
 {
 	static size_t next;
@@ -78,12 +78,13 @@ static char **complete(const char *word, int start, int end)
 	edit.verb = name ? hawk_verb_find(name) : NULL;
 	if (edit.verb && word[0] == '-')
 		return rl_completion_matches(word, next_option);
-	rl_attempted_completion_over = 0; // the library looks for files
+	rl_attempted_completion_over = 0; // the library completes files
 	rl_completion_append_character = '\0';
 	return NULL;
 }
 
-/** $XDG_STATE_HOME/hawk-core/history, with its folders made; NULL = nowhere. Caller frees. */
+/** Returns $XDG_STATE_HOME/hawk-core/history, and makes its folders; NULL = impossible. Caller
+ * frees. */
 static char *find_history(void)
 {
 	const char *state = getenv("XDG_STATE_HOME");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Addresses and sites in an answer, found while it is written: "0x" and hexadecimal digits, and
+ * Finds addresses and sites in an answer while it is written: "0x" and hexadecimal digits, and
  * words of exactly 16 hexadecimal digits, or of the first digits of one site. Each counts once; the
- * first NUMBERS_MAX of each are kept. Behind a sign it is an offset (libc.so.6+0x1234, rsp-0x10),
- * and behind "mapping" the name of one: no verb takes these.
+ * first NUMBERS_MAX of each are kept. A number behind a sign is an offset (libc.so.6+0x1234,
+ * rsp-0x10), and one behind "mapping" names a mapping: no verb takes these.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -22,11 +22,11 @@ struct list {
 
 struct hawk_shell_numbers {
 	struct list lists[2];  /**< addresses, sites: of the last answer */
-	struct list coming[2]; /**< of the one that is being written */
+	struct list coming[2]; /**< of the answer being written */
 	char word[WORD_MAX + 1];
-	size_t length; /**< WORD_MAX + 1 = too long to be anything */
-	char before;   /**< the character in front of the word */
-	bool mapping;  /**< the word before that is "mapping" */
+	size_t length; /**< WORD_MAX + 1 = too long for a number */
+	char before;   /**< the character before the word */
+	bool mapping;  /**< the previous word is "mapping" */
 	size_t id_count;
 	uint64_t ids[]; /**< of all sites, ascending */
 };
@@ -76,7 +76,7 @@ static void keep(struct list *list, const char *word)
 	strcpy(list->items[list->count++], word);
 }
 
-/** Ids that differ from the key's first one only in the bits that it leaves out. */
+/** Ids that begin with the key's digits. */
 struct prefix {
 	uint64_t first;
 	unsigned rest;
@@ -91,8 +91,7 @@ static int compare_prefix(const void *key, const void *id)
 	return a < b ? -1 : a > b;
 }
 
-/** Whether a word of hexadecimal digits names a site, as answers write it where there is no room
- * for all of them. */
+/** Returns true if a word of hexadecimal digits names a site, shortened as in narrow answers. */
 static bool is_site(const struct hawk_shell_numbers *numbers, const char *word, size_t digits)
 {
 	struct prefix prefix = {.rest = 4 * (unsigned)(HAWK_SITE_DIGITS - digits)};

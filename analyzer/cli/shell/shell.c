@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * hawk-core shell: one core stays loaded, and is asked again and again.
+ * hawk-core shell: keeps one core loaded for many questions.
  */
 #include <errno.h>
 #include <signal.h>
@@ -26,14 +26,14 @@ static volatile sig_atomic_t answering;
 static void on_interrupt(int signal)
 {
 	(void)signal;
-	if (interrupted && answering) { /* nobody listens: the second time is meant */
+	if (interrupted && answering) { /* the answer did not end: a second ^C ends the program */
 		hawk_bar_give_up();
 		_exit(128 + SIGINT);
 	}
 	interrupted = 1;
 }
 
-/** Output is looked at for numbers, and ends when the user wants it to. */
+/** Watches output for numbers, and ends it when the user interrupts. */
 static void watch(struct hawk_output *output, const char *bytes, size_t size)
 {
 	hawk_shell_numbers_add(output->watch_context, bytes, size);
@@ -41,7 +41,7 @@ static void watch(struct hawk_output *output, const char *bytes, size_t size)
 		output->errnum = EINTR;
 }
 
-/** Verbs that can be asked here. */
+/** Returns true for verbs that can answer here. */
 static bool answers(const struct hawk_verb *verb)
 {
 	return verb->answer && verb != &hawk_verb_shell && verb != &hawk_verb_redact &&
@@ -75,8 +75,8 @@ static void list_numbers(const struct hawk_shell_numbers *numbers)
 		printf("%%%-4zu %s\n", i, text);
 }
 
-/** Prints help on `verb` (NULL = on the shell), or if `numbers` those, to where the command says.
- */
+/** Prints help on `verb` (NULL = on the shell), or the numbers if `numbers`, to the command's
+ * destination. */
 static void print(struct shell *shell, const struct hawk_shell_command *command, bool numbers,
 		  const struct hawk_verb *verb)
 {
@@ -93,14 +93,14 @@ static void print(struct shell *shell, const struct hawk_shell_command *command,
 	shell->code = HAWK_EXIT_OK;
 }
 
-/** Options of a verb that would open another target. */
+/** Returns true for options that would open another target. */
 static bool opens_target(const struct hawk_settings *settings)
 {
 	return settings->sysroot || settings->debug_directory || settings->executable ||
 	       settings->table_file || settings->pid;
 }
 
-/** Reads the command's options; false if there is nothing to answer. */
+/** Reads the command's options; returns false if no answer is due. */
 static bool read_command(struct shell *shell, const struct hawk_verb *verb,
 			 struct hawk_shell_command *command, struct hawk_settings *settings)
 {
@@ -133,7 +133,7 @@ static bool read_command(struct shell *shell, const struct hawk_verb *verb,
 	return !err;
 }
 
-/** What an earlier question had to say about its own answer. */
+/** Drops the findings of an earlier question's answer. */
 static void drop_findings(struct hawk_session *session)
 {
 	static const char *const keys[] = {"heuristics-unread", "leaks-downgraded", "life-end",
@@ -154,7 +154,7 @@ static void ask(struct shell *shell, const struct hawk_verb *verb,
 	if (!read_command(shell, verb, command, &settings))
 		return;
 	on_screen = !command->file && !command->pipe && !settings.output;
-	/* Before standard output leads elsewhere: a pager shows what the terminal can. */
+	/* Must precede redirecting standard output: a pager shows what the terminal can. */
 	hawk_session_renew(session, &settings);
 	if (!on_screen && settings.color != 2) // always
 		session->screen.color = false;
@@ -164,7 +164,7 @@ static void ask(struct shell *shell, const struct hawk_verb *verb,
 	answering = 1;
 	drop_findings(session);
 	err = hawk_session_set_output(session, &settings);
-	if (on_screen && sink.reader) // less passes on what a terminal obeys
+	if (on_screen && sink.reader) // less passes control characters to the terminal
 		session->output->terminal = true;
 	session->output->watch = watch;
 	session->output->watch_context = shell->numbers;
@@ -202,7 +202,7 @@ static void run_command(struct shell *shell, struct hawk_shell_command *command)
 	fflush(stdout);
 }
 
-/** The next line; ^C gives up the one that is being written. NULL = there are no more. */
+/** Returns the next line; ^C drops the line being edited. NULL behind the last. */
 static const char *read_line(void)
 {
 	const char *line;
@@ -235,7 +235,7 @@ static void read_commands(struct shell *shell)
 		putchar('\n');
 }
 
-/** Runs with the signals of a shell: a reader that goes away, or ^C, ends an answer only. */
+/** Runs with a shell's signals: a reader that closes the pipe, or ^C, ends only an answer. */
 static void run_shell(struct shell *shell)
 {
 	struct sigaction interrupt = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
@@ -271,7 +271,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 	run_shell(&shell);
 	hawk_shell_edit_close();
 	hawk_shell_numbers_destroy(shell.numbers);
-	/* Not whether the core is complete: the last question counts. */
+	/* The last question sets the exit code, not the core's completeness. */
 	session->code = shell.code;
 	return err;
 }
