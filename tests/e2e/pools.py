@@ -65,7 +65,7 @@ def check_sums(analysis, truth, carved, what):
     hawk.expect_equal(heap["inuse_objects"], heap["alloc_objects"] - heap["free_objects"],
                       f"{what}: live blocks")
     hawk.expect_equal(heap["overlapping"], 0, f"{what}: overlapping headers")
-    # What is left of the arenas: the first holds 300 objects, and as many ended ones in between.
+    # The rest of the arenas: the first holds 300 objects, and as many ended ones in between.
     arenas = by_function["take_arena_memory"]
     top = sum(s + 16 for n, s in truth.values() if n == "make_subpool" and s == 20000)
     kept = sum(s + 16 for n, s in truth.values() if n == "carve_kept")

@@ -24,11 +24,11 @@ enum {
 	MODEL_STEPS_MAX = 200000, /**< of one execution: more is a livelock */
 };
 
-/** What is explored, and what must hold. */
+/** The subject of an exploration, and its invariants. */
 struct model_scenario {
 	const char *name;
 	const char *properties; /**< in words, for --list */
-	/** Once, before the exploration: what it leaves behind is the first state of every run. */
+	/** Called once, before the exploration: its result is the first state of every run. */
 	void (*set_up)(void);
 	void (*threads[MODEL_THREADS_MAX])(void);
 	/** May come at any step of any thread, `signals` times in one execution; NULL = never. */
@@ -55,13 +55,13 @@ __attribute__((format(printf, 1, 2), noreturn)) void model_fail(const char *form
 			model_fail(__VA_ARGS__);                                                   \
 	} while (0)
 
-/** The number of the virtual thread that runs; MODEL_THREADS_MAX outside of all. */
+/** Returns the number of the running virtual thread; MODEL_THREADS_MAX outside of all. */
 unsigned model_self(void);
 
-/** The value that thread `number` has in a thread-local word of this program. */
+/** Returns thread `number`'s value of a thread-local word of this program. */
 uint64_t model_local_word(unsigned number, const void *here);
 
-/** Something that the compiler does not show, such as inline assembly, is going to write there. */
+/** Announces a write that the compiler does not show, as by inline assembly. */
 void model_touch(const void *address, size_t bytes);
 
 /* Between the parts of the model. */
@@ -77,47 +77,48 @@ enum model_access {
 	MODEL_WRITE,
 };
 
-/** A step of the running thread: others may come first. False: nobody is exploring. */
+/** Makes a step of the running thread; others may come first. Returns false outside of
+ * explorations. */
 bool model_step(enum model_access access, const void *address, size_t bytes);
 
-/** Whether an atomic store of the running thread, not sequentially consistent, lingers in its store
- * buffer instead of happening now. */
+/** Returns true if an atomic store of the running thread, not sequentially consistent, lingers in
+ * its store buffer instead of happening now. */
 bool model_delay_store(void *address, uint64_t value, size_t bytes);
 
-/** The value of the running thread's lingering store at `address`. False: none is there. */
+/** Reads the running thread's lingering store at `address`; returns false if none. */
 bool model_lingering(const void *address, size_t bytes, uint64_t *value);
 
-/** What the running thread has stored becomes visible. */
+/** Makes the running thread's stores visible. */
 void model_drain(void);
 
-/** Where the access of the current step comes from: a return address. */
+/** Notes the origin of the current step's access: a return address. */
 void model_note_pc(uint64_t pc);
 
-/** The running thread can do nothing until others have run: the next one does. */
+/** Lets the next thread run: the running one can do nothing until others have run. */
 void model_wait(void);
 
 /** Takes the state of the kernel's stand-in as the first one of every execution. */
 void model_kernel_keep(void);
 
-/** Back to that state. */
+/** Restores that state. */
 void model_kernel_reset(void);
 
 /** Runs the destructors of this thread's keys as the C library does. */
 void model_kernel_exit_thread(void);
 
-/** Whether munmap has been called for this address. */
+/** Returns true if munmap has been called for this address. */
 bool model_kernel_is_gone(const void *address);
 
-/** Whether all of that was mapped by the tracer and not unmapped. */
+/** Returns true if the tracer mapped the whole range and has not unmapped it. */
 bool model_kernel_is_mapped(const void *address, size_t bytes);
 
 /** Bytes mapped and not unmapped since the program started. */
 uint64_t model_kernel_mapped_bytes(void);
 
-/** From now on mmap fails; for scenarios without memory. */
+/** Makes mmap fail, for scenarios without memory. */
 extern bool model_kernel_no_memory;
 
-/** A made-up module for _dl_find_object; NULL name = nothing is there. */
+/** A made-up module for _dl_find_object; NULL name = none. */
 struct model_module {
 	void *start;
 	size_t bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What the scheduler knows of memory: who has touched which word, and what was there before.
+ * The scheduler's records of memory: the agents that touched each word, and its former value.
  *
  * The journal undoes an execution: each write is entered before it happens, so that a million
  * executions need no million copies of the table. The sharing map says which words matter: those
@@ -13,7 +13,7 @@
 
 #include "model.h"
 
-/** Enters what is at `address` now. */
+/** Enters the present bytes at `address`. */
 void model_journal_note(const void *address, size_t bytes);
 
 /** Undoes everything noted since the last call. */
@@ -23,10 +23,10 @@ void model_journal_undo(void);
 void model_sharing_note(const void *address, size_t bytes, unsigned space, unsigned agent,
 			bool writes);
 
-/** Whether the word was found to matter in earlier rounds. */
+/** Returns true if earlier rounds found that the word matters. */
 bool model_sharing_matters(const void *address, size_t bytes, unsigned space);
 
-/** Ends a round: whether the map has grown in it. */
+/** Ends a round; returns true if the map has grown in it. */
 bool model_sharing_grew(void);
 
 /** Forgets everything. */

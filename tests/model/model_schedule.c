@@ -133,7 +133,7 @@ static unsigned choose(unsigned count)
 	return choices[choice_at++].chosen;
 }
 
-/** Whether there is another execution to make. */
+/** Returns true if another execution is left. */
 static bool next_choices(void)
 {
 	while (choice_count &&
@@ -145,8 +145,8 @@ static bool next_choices(void)
 	return true;
 }
 
-/** What comes before the last choice has been checked in the execution before, which was the same
- * so far. */
+/** Checks a step, unless it precedes the last choice: the previous execution was the same so far
+ * and checked it. */
 static void check_step(void)
 {
 	if (!dirty || !scenario->at_step)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A reader that trusts nothing which is not published, and finds fault with everything that is.
+ * A reader that trusts only published data, and checks all of it.
  */
 #include "model_table.h"
 
@@ -181,7 +181,7 @@ static void check_labels(void)
 	}
 }
 
-/** Ids of no trace that a thread has counted for yet are of no interest. */
+/** Checks slots; ids of traces without a count do not matter. */
 static void check_slots(void)
 {
 	for (uint32_t i = 0; i < hawk_table_header->thread_count; i++) {
@@ -218,7 +218,7 @@ void model_table_check(void)
 	check_slots();
 }
 
-/** Whether entry `number` of slot `index` is in its trace's counters already. */
+/** Returns true if entry `number` of slot `index` is in its trace's counters already. */
 static bool is_applied(const struct hawk_thread_record *slot, uint32_t index, uint32_t number)
 {
 	const struct hawk_trace_record *record;

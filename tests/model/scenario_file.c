@@ -33,7 +33,7 @@ static void set_up(void)
 	hawk_table_header->word_count = (1 << HAWK_WORD_SEGMENT_LOG2) - LEFT;
 }
 
-/** Who comes first needs it. */
+/** The first thread needs the next segment. */
 static void set_up_no_words(void)
 {
 	set_up();

@@ -28,7 +28,7 @@ static const struct stack stacks[STACKS] = {
 	{{0x31, 0x32}, 2},
 };
 
-/** What an agent was told; 0 = nothing yet. */
+/** The ids that agents got; 0 = none yet. */
 static uint32_t told[AGENTS][STACKS];
 
 static uint64_t pc_of(const struct hawk_frames *self, uint32_t index)
@@ -36,7 +36,8 @@ static uint64_t pc_of(const struct hawk_frames *self, uint32_t index)
 	return ((const struct stack *)self->frames)->pcs[index];
 }
 
-/** Of all stacks: one bucket in each table of the index, and only the frames tell them apart. */
+/** One hash for all stacks: they share a bucket in each table of the index, and only frames
+ * distinguish them. */
 static const uint64_t hash_of_all = UINT64_C(0x123456789abcdef);
 
 static uint32_t intern(unsigned agent, unsigned number, uint32_t tail)
@@ -112,7 +113,7 @@ static void set_up_without_memory(void)
 	model_kernel_no_memory = true;
 }
 
-/** An id that somebody holds is published and means these frames, from then on and for ever. */
+/** Checks that an id, once given to an agent, stays published and means the same frames. */
 static void check_told(void)
 {
 	uint64_t pcs[MODEL_FRAMES_MAX];

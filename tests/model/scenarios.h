@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * All scenarios; each scenario_*.c holds those of one module of the tracer, and after them one
- * without a name.
+ * All scenarios; each scenario_*.c holds those of one module of the tracer, ended by one without a
+ * name.
  */
 #ifndef SCENARIOS_H
 #define SCENARIOS_H

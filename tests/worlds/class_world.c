@@ -12,7 +12,7 @@
 #include "hawk/base/text.h"
 #include "synthetic_graph.h"
 
-/* Which source has blocks of a class if there are three, and by which number. */
+/* The source and number of each class if three sources are used. */
 static const struct {
 	unsigned source;
 	uint32_t number;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A heap without stacks, from one source or from three, all that is made of it, and what reports
- * print about it. Test code: fails the test if anything does not work.
+ * A heap without stacks, from one source or from three, all values made from it, and the output of
+ * reports. Test code: any failure fails the test.
  */
 #ifndef CLASS_WORLD_H
 #define CLASS_WORLD_H
@@ -44,7 +44,7 @@ struct class_world {
 	char *list_paths[CLASS_SOURCES];
 	struct list_file files[CLASS_SOURCES];
 	struct hawk_heap_source sources[CLASS_SOURCES];
-	bool joined;                 /**< three sources say what one says else */
+	bool joined;                 /**< three sources give the blocks of one */
 	uint32_t numbers[GHOST + 1]; /**< the heap's, by class */
 	struct hawk_heap heap;
 	struct hawk_graph graph;
@@ -93,7 +93,7 @@ const char *class_world_end(struct class_world *world);
 void class_world_begin_json(struct class_world *world, struct hawk_json *json);
 void class_world_end_json(struct class_world *world, struct hawk_json *json);
 
-/** Fails the test unless `world->text` has these words. */
+/** Fails the test unless `world->text` contains these words. */
 void class_world_expect(const struct class_world *world, const char *words);
 
 #endif

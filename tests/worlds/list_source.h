@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A heap from a list: a text file that says which blocks there are, for memory that holds no
- * headers. The second source of heaps, to show that nothing above needs the first.
+ * A heap from a list: a text file of blocks, for memory without headers. The second source of
+ * heaps, to show that no layer above needs the first.
  */
 #ifndef LIST_SOURCE_H
 #define LIST_SOURCE_H

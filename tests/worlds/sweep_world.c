@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Builds, opens and sweeps heaps, and keeps what was found.
+ * Builds, opens and sweeps heaps, and keeps the blocks found.
  */
 #include "sweep_world.h"
 
@@ -190,7 +190,7 @@ struct synthetic_core *sweep_world_cut(const struct sweep_world *world, uint64_t
 	return core;
 }
 
-/** Where a block goes, and what is drawn for it. */
+/** The place of a block, and its random values. */
 struct spoiling {
 	struct synthetic_heap *heap;
 	uint64_t seam;
@@ -248,7 +248,7 @@ static void spoil_inside(struct spoiling *spoiling, uint64_t start, uint64_t end
 	}
 }
 
-/* What is no block, at an address where one could be. */
+/* Writes a header that is no block, at an address where one could be. */
 static void spoil_header(struct spoiling *spoiling, uint64_t offset)
 {
 	struct synthetic_block block = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The world of the tests of the sweep: a synthetic heap, its core, and the blocks that a sweep of
- * it gave, checked for their order on the way. Test code: fails the test if anything does not work.
+ * The world of the sweep's tests: a synthetic heap, its core, and the blocks that a sweep found,
+ * checked for their order. Test code: any failure fails the test.
  */
 #ifndef SWEEP_WORLD_H
 #define SWEEP_WORLD_H
@@ -17,7 +17,7 @@ enum {
 	SWEEP_HEAP_BYTES = 256 << 10,
 };
 
-/** An empty heap, and what the last sweep found in it. */
+/** An empty heap, and the results of the last sweep. */
 struct sweep_world {
 	struct synthetic_heap *heap;
 	char *path;
@@ -58,19 +58,19 @@ void sweep_world_add_piece(struct sweep_world *world, uint64_t offset, uint64_t 
 void sweep_world_fill(struct sweep_world *world, uint64_t seed);
 
 /**
- * Everything that a heap may look like to a sweep, most of it around multiples of `seam`: blocks
- * that end on them, begin on them, reach far beyond them; in such blocks older headers, younger
- * ones, pieces of pools in several layers, and none at all; empty blocks, dead ones, large
- * alignments, headers that cannot be, words of all kinds, pages of zeros.
+ * Fills a heap with all that a sweep may meet, mostly around multiples of `seam`. Blocks end on
+ * them, begin on them, reach far beyond them. They hold older headers, younger ones, pieces of
+ * pools in several layers, or none. Adds empty blocks, dead ones, large alignments, impossible
+ * headers, words of all kinds, pages of zeros.
  */
 void sweep_world_spoil(struct synthetic_heap *heap, uint64_t seam, uint64_t seed);
 
-/** A core of `heap` in mappings of any size, some of them missing, not there to their ends, or
- * read-only; and what of it is to be excluded: up to 8 spans. */
+/** Makes a core of `heap` in mappings of any size, some of them missing, incomplete, or read-only;
+ * and up to 8 spans to exclude. */
 struct synthetic_core *sweep_world_tear(const struct synthetic_heap *heap, uint64_t seed,
 					struct hawk_span *excluded, size_t *excluded_count);
 
-/** Makes holes of the pages of zeros in a core's file. */
+/** Turns the pages of zeros in a core's file into holes. */
 void sweep_world_punch(const char *path);
 
 /** A core of the heap, in mappings of one to five pages. */

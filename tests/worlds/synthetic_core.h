@@ -34,7 +34,7 @@ struct synthetic_segment {
 	bool omitted;          /**< in NT_FILE only, no PT_LOAD (gcore does that) */
 };
 
-/** How the file is laid out; all zero = as the kernel does it. */
+/** Layout of the file; all zero = like the kernel's. */
 struct synthetic_layout {
 	bool notes_last;        /**< NOTE data and its program header after everything else */
 	bool unaligned;         /**< segment data at offsets that are multiples of 8 only */
@@ -88,7 +88,7 @@ char *synthetic_file_write(const void *bytes, size_t size);
 /** Unlinks and frees `path`. */
 void synthetic_core_remove(char *path);
 
-/** What an ELF header page of a shared object or executable says. */
+/** Contents of the ELF header page of a shared object or executable. */
 struct synthetic_elf {
 	uint64_t vaddr;       /**< of the first PT_LOAD: 0 = position-independent */
 	uint64_t bytes;       /**< memory size of the one PT_LOAD; 0 = one page */

@@ -239,7 +239,8 @@ static void make_kinds(struct graph_oracle *oracle)
 	for (uint32_t i = 0; i < oracle->count; i++) {
 		bool leader = true;
 
-		/* Lost, and whoever leads here is led to from here and not lower. */
+		/* A leader is lost, and every block that leads to it is reached from it and not
+		 * lower. */
 		for (uint32_t j = 0; j < oracle->count; j++)
 			if (from[j] >> i & 1 && (j < i || !(from[i] >> j & 1)))
 				leader = false;

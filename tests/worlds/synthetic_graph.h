@@ -23,7 +23,7 @@ enum {
 #define GRAPH_GLOBALS UINT64_C(0x600000000000)
 #define GRAPH_STACK   UINT64_C(0x7ffd00000000)
 
-/** A small heap in a core, and what is in it. */
+/** A small heap in a core, and its contents. */
 struct graph_world {
 	struct synthetic_heap *heap;
 	struct hawk_block blocks[GRAPH_BLOCKS_MAX];
@@ -67,7 +67,7 @@ void graph_world_fill(struct graph_world *world, uint64_t *seed);
 /** Makes a core, cut to `cut_bytes`, opens and sweeps it, and makes index, graph and roots. */
 void graph_world_open(struct graph_world *world, unsigned threads, size_t cut_bytes);
 
-/** What the bytes say, found by trying everything. Sets of blocks are bits. */
+/** The truth from the bytes, found by trying everything. Sets of blocks are bits. */
 struct graph_oracle {
 	uint32_t count;
 	uint64_t all[GRAPH_BLOCKS_MAX];   /**< blocks that a block points to */

@@ -69,7 +69,7 @@ uint32_t synthetic_heap_add_trace(struct synthetic_heap *heap, const uint64_t *f
 void synthetic_heap_add_module(struct synthetic_heap *heap, const char *path, uint64_t start,
 			       uint64_t end, uint64_t bias);
 
-/** What can be chosen of a block. */
+/** A block's chosen values. */
 struct synthetic_block {
 	uint64_t start; /**< the user's pointer: a multiple of 16, at least 16 above the memory's */
 	uint64_t size;

@@ -98,8 +98,8 @@ void leaks_world_add_patterns(struct graph_world *world, uint64_t *seed)
 	}
 }
 
-/* Of a pointer behind a header: what the header of a string of redis, or of one with a length of 4
- * or 8 bytes, would have to be. The other layouts have magic numbers or sizes that no block has. */
+/* Returns true if the bytes before a pointer are the header of a redis string, or of a string with
+ * a length of 4 or 8 bytes. The other layouts have magic numbers or sizes that no block has. */
 static bool has_length_prefix(const struct graph_world *world, uint32_t block, uint64_t inside)
 {
 	const uint8_t *bytes = world->heap->bytes + (world->blocks[block].start - SYNTHETIC_HEAP);
@@ -195,7 +195,7 @@ static bool leads_back(const struct graph_world *world, uint32_t block, uint64_t
 		(inside >= 16 && inside + 16 <= size && is_untracked(world, start + inside)));
 }
 
-/* What the rules of Valgrind's manual say of a pointer `inside` bytes into `block`. */
+/* Applies the rules of Valgrind's manual to a pointer `inside` bytes into `block`. */
 static bool is_explained(const struct graph_world *world, uint32_t block, uint64_t inside,
 			 unsigned heuristics)
 {
@@ -258,7 +258,7 @@ void leaks_oracle_make(struct graph_world *world, unsigned heuristics, struct le
 		add_strong(world, heuristics, world->stack[i], &ret->strong_roots);
 	add_strong(world, heuristics, world->registers[HAWK_R12], &ret->strong_roots);
 	reachable = closure(ret->strong, world->count, ret->strong_roots);
-	/* What is lost does not depend on what kind of pointer leads there. */
+	/* The set of lost blocks does not depend on kinds of pointers. */
 	for (uint32_t i = 0; i < world->count; i++) {
 		ret->kinds[i] = ret->plain.kinds[i];
 		if (reachable >> i & 1)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Small heaps with what the heuristics for interior pointers look for, and an oracle of leak kinds
- * that shares nothing with the analyzer but the bytes. Test code.
+ * Small heaps with the patterns of heuristics for interior pointers, and an oracle of leak kinds
+ * that shares only the bytes with the analyzer. Test code.
  */
 #ifndef SYNTHETIC_LEAKS_H
 #define SYNTHETIC_LEAKS_H

@@ -44,7 +44,7 @@ struct schema_world {
 	struct hawk_heap of_sites;
 };
 
-/** Of the core only so many bytes are there. The index is made. */
+/** Creates the world with a core cut to `cut_bytes`; makes the index. */
 struct schema_world *schema_world_create(size_t cut_bytes);
 void schema_world_destroy(struct schema_world *world);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The fixture of tests that open a synthetic core, or that of a synthetic heap: what is under
- * construction, the target once it is opened, and the findings.
+ * The fixture of tests that open a synthetic core or heap: the core under construction, the target
+ * once opened, and the findings.
  */
 #ifndef SYNTHETIC_WORLD_H
 #define SYNTHETIC_WORLD_H
@@ -24,7 +24,7 @@ struct world {
 int world_set_up(void **state);
 int world_tear_down(void **state);
 
-/** Makes the world what it was after set-up. */
+/** Restores the world's state after set-up. */
 void world_renew(struct world *world);
 
 /** Fills `bytes` and `size`. */
@@ -33,7 +33,7 @@ void world_build(struct world *world);
 /** Opens `bytes`, which it builds if that was not done; fails the test if the core is refused. */
 void world_open(struct world *world);
 
-/** Forgets what was opened and found, and keeps what is under construction. */
+/** Forgets target and findings, and keeps the core under construction. */
 void world_close(struct world *world);
 
 /** Opens this core, and destroys it. */

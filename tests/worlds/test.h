@@ -24,7 +24,7 @@
 void test_add(const char *name, CMUnitTestFunction run, CMFixtureFunction set_up,
 	      CMFixtureFunction tear_down);
 
-/** Adds what runs once before and after all tests of the program. */
+/** Adds functions that run once before and after all tests of the program. */
 void test_add_group(CMFixtureFunction set_up, CMFixtureFunction tear_down);
 
 /** Fails the test with the message of `err`, unless it is NULL. */

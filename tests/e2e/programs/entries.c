@@ -43,7 +43,7 @@ struct worker {
 static const struct entries_family *const families[] = {&entries_jemalloc, &entries_tcmalloc,
 							&entries_mimalloc};
 static const struct entries_family *family;
-/** Those that are there. */
+/** The entries present. */
 static const struct entries_function *by_kind[ENTRIES_KINDS][FUNCTIONS_MAX];
 static unsigned counts[ENTRIES_KINDS];
 static struct worker workers[THREADS_MAX];
@@ -150,7 +150,7 @@ static void resize(struct slot *slot, uint64_t *random)
 	if ((resizer->flags & ALIGNED) && (uintptr_t)pointer % alignment)
 		fail("badly aligned", resizer->name, alignment);
 	slot->pointer = pointer;
-	/* Who asks in place for what there is has not made the block. */
+	/* A request in place for the present size does not make the block anew. */
 	if (!(resizer->flags & IN_PLACE) || size != slot->size)
 		slot->function = resizer->name;
 	slot->size = size;

@@ -37,7 +37,8 @@ struct entries_family {
 	struct entries_function *functions;
 	unsigned count;
 	void (*at_thread_end)(void);
-	/** What is special. Returns the name of the function that is wrong, or NULL. */
+	/** Checks what is special to the allocator. Returns the name of the wrong function, or
+	 * NULL. */
 	const char *(*check)(void);
 };
 

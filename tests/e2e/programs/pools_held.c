@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Who holds whom around a pool: an arena known by its start, an object that only the arena's last
+ * Pointers to and from a pool: an arena known by its start, an object that only the arena's last
  * words name, one that nobody names, and a block that only an object of the pool names.
  */
 #include <stdlib.h>

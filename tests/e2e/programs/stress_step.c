@@ -122,7 +122,7 @@ static void count_elsewhere(void)
 		live_elsewhere -= blocks[i].pointer && blocks[i].live;
 }
 
-/** What was counted before the call at hand, and its bytes. */
+/** The counts before the current call, and its bytes. */
 static struct sums known;
 static uint64_t call_bytes, flushes_seen;
 static bool call_frees;
@@ -345,7 +345,7 @@ static void *family_in_thread(void *data)
 	return data;
 }
 
-/** What is jumped out of: short, so that every instruction of it can be tried. */
+/** A scene to jump out of: short, so that every instruction can be tried. */
 static __attribute__((noinline)) void scene_short(void)
 {
 	void *pointer;
@@ -357,8 +357,8 @@ static __attribute__((noinline)) void scene_short(void)
 	stop_stepping();
 }
 
-/** Of a call from the very place of the call before, as in a loop: the cheapest of a few, since now
- * and then one reads the clock. */
+/** Returns the instructions of a call from the same place as the one before, as in a loop: the
+ * cheapest of a few, since some calls read the clock. */
 static __attribute__((noinline)) unsigned long usual_instructions(void)
 {
 	unsigned long least = ULONG_MAX;

@@ -52,7 +52,7 @@ struct job {
 extern const int how_count;
 void *allocate(struct job *job);
 void release(void *block, int way, size_t size);
-/** Whether blocks that are released in this way may be given to realloc(). */
+/** Returns true if blocks released in this way may be passed to realloc(). */
 int can_resize(int way);
 
 /* Defined by truth_workload.c. */

@@ -2,7 +2,7 @@
 /**
  * @file
  * Leak kinds with heuristics, loss records and their evidence, against trying everything on random
- * heaps; and what becomes of verdicts when something is missing.
+ * heaps; and verdicts with missing data.
  */
 #include "test.h"
 #include "hawk/analysis/leak_leaders.h"
@@ -70,7 +70,7 @@ static const struct hawk_leak_record *record_of(const struct leaks_world *leaks,
 	return NULL;
 }
 
-/** A site and kind, and which of its blocks were asked for: those of so many bytes and more. */
+/** A site and kind, and the least size of its requested blocks. */
 struct wanted {
 	uint32_t site;
 	uint8_t kind;
@@ -95,7 +95,7 @@ static void take_pointer(struct hawk_leak_pointers *pointers, uint32_t edge, uin
 	*pointed |= UINT64_C(1) << (edge >> 1);
 }
 
-/* How many pointers to such blocks a heuristic explains. */
+/* Counts the pointers to such blocks that a heuristic explains. */
 static uint64_t count_explained(const struct leaks_world *leaks, const struct leaks_oracle *oracle,
 				const struct wanted *wanted)
 {
@@ -113,7 +113,8 @@ static uint64_t count_explained(const struct leaks_world *leaks, const struct le
 	return count;
 }
 
-/* Sums of a site and kind, and every pointer to its blocks from roots and from other blocks. */
+/* Checks the sums of a site and kind, and every pointer to its blocks from roots and other blocks.
+ */
 static void expect_record(const struct leaks_world *leaks, const struct leaks_oracle *oracle,
 			  const struct wanted *wanted)
 {
@@ -175,7 +176,7 @@ static void expect_records(const struct leaks_world *leaks, const struct leaks_o
 			expect_record(leaks, oracle, &(struct wanted){site, kind, size_low});
 }
 
-/* Who lost the blocks of each site: the other way round as what records lost. */
+/* Checks the leaders of each site's blocks: the inverse of the blocks that records lost. */
 static void expect_leaders(const struct leaks_world *leaks)
 {
 	struct hawk_chosen lost[SITES] = {{0}};
@@ -273,7 +274,7 @@ TEST(a_lost_pool_is_one_source_of_evidence)
 			assert_int_equal(record->source_blocks, 4);
 			assert_int_equal(record->pointed_objects, 1);
 		} else {
-			/* By its three objects; its own pointers are none of evidence. */
+			/* Three objects are evidence; the pool's own pointers are not. */
 			assert_true(record->source_blocks <= 3);
 		}
 	}
@@ -367,7 +368,7 @@ static uint32_t add_wrapped(struct graph_world *world, uint32_t site, uint32_t c
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t block = graph_world_add(world, 160, 0, 2 * site);
 
-		/* Into itself: this does not count. */
+		/* A pointer into itself does not count. */
 		graph_world_point(world, block, 8, block, 24);
 		if (i < pointed)
 			graph_world_point(world, holder, 8 * i, block, inside);
@@ -419,7 +420,7 @@ TEST(the_offset_at_which_a_sites_blocks_are_known_is_their_start)
 			}
 }
 
-/* Three blocks that are known by their ends only: where each begins, the program can work out. */
+/* Three blocks known by their ends only: the program can compute their starts. */
 TEST(a_pointer_one_past_the_end_is_an_interior_one_unless_it_is_not_asked_for)
 {
 	for (unsigned heuristics = 0; heuristics <= HAWK_HEURISTIC_ENDPOINTER;

@@ -14,7 +14,7 @@
 
 enum { HEAPS = 1000 };
 
-/** Compares the pointers of one source with `items`; how many there are. */
+/** Compares the pointers of one source with `items`; returns their number. */
 static size_t expect_source(const struct graph_world *world, uint32_t source, uint32_t block,
 			    const struct hawk_referrer *items, size_t left)
 {
@@ -98,7 +98,7 @@ TEST(a_start_pointer_is_preferred_between_two_blocks)
 	paths_world_close(paths);
 }
 
-/** Blocks on the shortest path to `block`, itself included; 0 = there is none. */
+/** Returns the number of blocks on the shortest path to `block`, itself included; 0 = no path. */
 static uint32_t oracle_distance(const struct paths_world *paths, uint32_t block)
 {
 	uint64_t reached = paths->oracle.all_roots;
@@ -133,8 +133,8 @@ static void expect_path(const struct paths_world *paths, const struct hawk_paths
 	hawk_path_deinit(&path);
 }
 
-/* Some blocks at once, then others too, then many; those that nobody has prepared for are found as
- * well. */
+/* Checks paths to some blocks at once, then to others too, then to many; unprepared ones are found
+ * as well. */
 static void expect_prepared_paths(const struct paths_world *paths, struct hawk_paths *found,
 				  uint64_t *seed)
 {
@@ -192,7 +192,7 @@ TEST(a_global_explains_more_than_a_register)
 	paths_world_close(paths);
 }
 
-/* Bytes of address space that this process has. */
+/* Returns the bytes of this process's address space. */
 static uint64_t mapped_bytes(void)
 {
 	FILE *file = fopen("/proc/self/statm", "r");
@@ -204,7 +204,7 @@ static uint64_t mapped_bytes(void)
 	return pages * 4096;
 }
 
-/* What is refused once may be granted to the next question. */
+/* A refused question may succeed when asked again. */
 TEST(places_that_memory_has_no_room_for_are_not_there)
 {
 	const struct hawk_block_index index = {.count = UINT32_C(1) << 30};

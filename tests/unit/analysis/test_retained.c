@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What blocks and sites of random heaps retain, both ways, against trying everything.
+ * Retained bytes of blocks and sites of random heaps, both ways, against trying everything.
  */
 #include "hawk/base/parallel.h"
 #include "test.h"
@@ -10,7 +10,7 @@
 
 enum { HEAPS = 1000, MANY_SITES = 60 };
 
-/* What goes with the chosen blocks of a site: whatever one of them dominates. */
+/* Returns the bytes freed with the chosen blocks of a site: all that one of them dominates. */
 static uint64_t retained_by(const struct site_world *fixture, const struct graph_oracle *oracle,
 			    uint32_t site, uint64_t chosen)
 {
@@ -79,8 +79,8 @@ static uint64_t led_to(const struct graph_oracle *oracle, uint64_t from, uint64_
 	return met;
 }
 
-/* What goes with the site's chosen blocks: what roots do not reach without them, and what is lost
- * and nothing else that is lost leads to. */
+/* Returns the bytes freed with the site's chosen blocks: blocks that roots do not reach without
+ * them, and lost blocks to which no other lost block leads. */
 static uint64_t freed_with(const struct site_world *fixture, const struct graph_oracle *oracle,
 			   uint32_t site, uint64_t chosen)
 {
@@ -110,9 +110,8 @@ static bool has_holder(const struct graph_oracle *oracle, uint64_t among, uint32
 	return false;
 }
 
-/* The same by taking away, block by block, from all that the site's blocks lead to: what roots
- * still reach without them, and what was lost before and has a holder that was lost before and
- * stays. */
+/* Computes the same by subtraction from all blocks that the site's blocks lead to. Subtracts blocks
+ * that roots still reach without them, and lost blocks with a lost holder that stays. */
 static uint64_t left_over(const struct site_world *fixture, const struct graph_oracle *oracle,
 			  uint32_t site, uint64_t chosen)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Schemas of sites: every word counts once, whatever is in it, and pointers are those of the graph.
+ * Schemas of sites: every word counts once, whatever its contents, and pointers are those of the
+ * graph.
  */
 #include "test.h"
 #include "hawk/analysis/schema.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Schemas of blocks whose keys and numbers are too many to tell apart, whose outliers are equally
- * rare, of which only a share is looked at, or that are cut off.
+ * Schemas of blocks with too many different keys and numbers, with equally rare outliers, of which
+ * only a share is read, or that are cut off.
  */
 #include "test.h"
 #include "analysis/schema/schema_blocks.h"
@@ -136,7 +136,7 @@ static struct hawk_error *see(void *context, const struct hawk_schema_piece *pie
 	return NULL;
 }
 
-/** Those that a share of the records is. */
+/** Walks the chosen share of the records. */
 static void walk(const struct schema_world *world, uint64_t share, struct seen *seen)
 {
 	struct hawk_schema_query wish = {.site = RECORD_SITE};
@@ -159,7 +159,7 @@ static void walk(const struct schema_world *world, uint64_t share, struct seen *
 	hawk_schema_blocks_deinit(&blocks);
 }
 
-/** How many of every `step`-th one were seen, in per mille. */
+/** Returns the share of every `step`-th record that was seen, in per mille. */
 static uint64_t share_of(const struct seen *seen, unsigned first, unsigned step)
 {
 	uint64_t count = 0, all = 0;

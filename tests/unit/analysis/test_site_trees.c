@@ -99,7 +99,7 @@ static bool is_of_thread(const struct hawk_root *root)
 	return root->kind == HAWK_ROOT_REGISTER || root->kind == HAWK_ROOT_STACK;
 }
 
-/** Whether anything that `group` points to, from threads or not, leads to `block`. */
+/** Returns true if a block that `group` points to, from threads or not, leads to `block`. */
 static bool leads(const struct paths_world *paths, uint32_t group, bool of_threads, uint32_t block)
 {
 	const uint64_t *next = paths->oracle.all;
@@ -118,7 +118,7 @@ static bool leads(const struct paths_world *paths, uint32_t group, bool of_threa
 	return reached >> block & 1;
 }
 
-/** What stands above the topmost dominator `block`, by definition. */
+/** Names the parent of the topmost dominator `block`, by definition. */
 static void top_of(const struct paths_world *paths, uint32_t block, char *text)
 {
 	const struct hawk_roots *roots = &paths->world->graph.roots;
@@ -164,7 +164,7 @@ static void add_dominator_chain(const struct paths_world *paths, uint32_t block,
 	add_chain(chains, text, 1, paths->world->blocks[block].size);
 }
 
-/** Of what would be freed with `chosen`. */
+/** Checks the tree of blocks that would be freed with `chosen`. */
 static void expect_dominator_tree(const struct paths_world *paths,
 				  const struct hawk_site_tree *tree, uint64_t chosen)
 {
@@ -190,7 +190,7 @@ static void make_tree(const struct paths_world *paths, const uint64_t *chosen,
 	check(hawk_site_tree_finish(tree));
 }
 
-/** All of the blocks, few or many of them, or none. */
+/** Chooses all blocks, few or many of them, or none. */
 static uint64_t choose(uint64_t *seed, unsigned round)
 {
 	uint64_t chosen = synthetic_random(seed);
@@ -220,7 +220,7 @@ TEST(the_retained_tree_is_the_dominator_tree_of_what_is_freed_with_blocks_folded
 	}
 }
 
-/** Every row counts once in its parent, but for the parent's own blocks. */
+/** Checks that every row counts once in its parent, besides the parent's own blocks. */
 static void expect_rows(const struct hawk_tree_rows *rows, const struct hawk_tree_view *view)
 {
 	for (size_t i = 0; i < rows->count; i++) {

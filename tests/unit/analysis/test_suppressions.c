@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Suppression files in both notations: what they match, and what is complained about, where.
+ * Suppression files in both notations: their matches, and complaints with their lines.
  */
 #include <stdio.h>
 
@@ -45,7 +45,7 @@ static bool matches(const char *text, enum hawk_reach_kind kind,
 	return found;
 }
 
-/* Whether blocks of `kind` with the stack above are suppressed by `text`. */
+/* Returns true if `text` suppresses blocks of `kind` with the stack above. */
 static bool suppresses_kind(const char *text, enum hawk_reach_kind kind)
 {
 	return matches(text, kind, &stack);

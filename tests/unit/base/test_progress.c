@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Progress: what a listener is told, by whom, and that every stage of the analysis rises to its
+ * Progress: a listener's calls and their threads, and that every stage of the analysis rises to its
  * end.
  */
 #include <pthread.h>
@@ -20,11 +20,11 @@
 
 enum { STAGES_MAX = 64, BLOCKS = 60000, STEPS = 16, PATIENCE_MS = 20000 };
 
-/** What was told of a stage, one after the other. */
+/** The reports of one stage, in order. */
 struct seen {
 	const char *stage;
 	uint64_t first, last, all;
-	unsigned moves; /**< so often more was done than before */
+	unsigned moves; /**< number of reports with more done than before */
 };
 
 struct record {
@@ -72,7 +72,8 @@ static const struct seen *find(const struct record *record, const char *stage)
 	return NULL;
 }
 
-/* It began with nothing, and rose: alone, or others may do all of it while the caller sleeps. */
+/* Checks that a stage began at 0 and rose; with several threads, others may do all of it while the
+ * caller sleeps. */
 static void expect_rise(const struct record *record, const char *stage, unsigned threads)
 {
 	const struct seen *seen = find(record, stage);
@@ -85,7 +86,7 @@ static void expect_rise(const struct record *record, const char *stage, unsigned
 			 (unsigned long long)seen->all, seen->moves);
 }
 
-/* Whether the stage went on behind another, which was part of it. */
+/* Returns true if the stage continued after a nested one. */
 static bool goes_on(const struct record *record, size_t seen)
 {
 	for (size_t i = seen + 1; i < record->count; i++)
@@ -206,7 +207,7 @@ static void work(void *context, unsigned part)
 				usleep(1000);
 		hawk_progress_add(1);
 	}
-	/* A stage of another thread is its own affair. */
+	/* Another thread's stage is not reported here. */
 	hawk_progress_begin(&own, "own", 1);
 	hawk_progress_end(&own);
 }
@@ -278,7 +279,7 @@ static void close_large(struct large_core *core)
 	hawk_findings_deinit(&core->findings);
 }
 
-/* All that verbs make of a core. */
+/* Makes all values that verbs make from a core. */
 static void make_everything(struct large_core *core)
 {
 	struct hawk_graph *graph = &core->graph;

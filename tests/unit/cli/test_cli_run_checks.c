@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What `hawk-core run` says about core settings that a test cannot give to the system it runs on.
- * The command is no library: its source is included here.
+ * Warnings of `hawk-core run` about core settings that a test cannot set on its own system. The
+ * command is no library: its source is included here.
  */
 #include "test.h"
 #include "cli/run/system_checks.c"
 
 enum { DEFAULT_FILTER = 0x33 };
 
-/** Warnings for these settings; "" if there are none. Valid until the next call. */
+/** Returns the warnings for these settings, "" for none. Valid until the next call. */
 static const char *warnings_for(struct core_settings settings)
 {
 	static struct hawk_text warnings;
@@ -21,7 +21,7 @@ static const char *warnings_for(struct core_settings settings)
 
 TEST(settings_that_lose_or_cut_cores_are_told)
 {
-	/* What differs from good settings, and what is said; NULL = nothing. */
+	/* A difference from good settings, and the expected warning; NULL = none. */
 	static const struct {
 		const char *pattern;
 		uint64_t hard_limit;

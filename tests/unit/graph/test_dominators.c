@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Dominators, retained sizes and the leak kinds they are made of: thousands of small random heaps
- * against an oracle that deletes blocks and looks what is left; large heaps of shapes that break
- * other algorithms, in linear time and on a small stack; and the same with any number of threads.
+ * Dominators, retained sizes and their leak kinds. Thousands of small random heaps are compared
+ * with an oracle that deletes blocks and sees which are left. Large heaps of shapes that break
+ * other algorithms take linear time and a small stack. All results are equal with any number of
+ * threads.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -39,7 +40,7 @@ TEST(the_leader_of_a_lost_cycle_is_its_lowest_block)
 
 enum { HEAPS = 3000 };
 
-/* Block 0 is the first; the set of blocks that `block` dominates, from the tree. */
+/* Returns the set of blocks that `block` dominates, from the tree; block 0 is bit 0. */
 static uint64_t dominated_by(const struct hawk_dominators *dominators, uint32_t block)
 {
 	uint64_t set = 0;
@@ -51,7 +52,7 @@ static uint64_t dominated_by(const struct hawk_dominators *dominators, uint32_t 
 	return set;
 }
 
-/* What the topmost blocks of each trace retain, by definition. */
+/* Checks the bytes that the topmost blocks of each trace retain, by definition. */
 static void expect_sums(const struct graph_world *world, const struct graph_oracle *oracle,
 			const uint64_t *got)
 {
@@ -325,7 +326,7 @@ static struct graph_shape *clusters_at_random(const struct clusters *clusters, u
 	return shape;
 }
 
-/** All that reach and dominators come to. */
+/** The results of reach and dominators. */
 struct outcome {
 	struct hawk_reach all;
 	struct hawk_dominators dominators;
@@ -402,7 +403,7 @@ static const struct clusters shared_heaps[] = {
 
 enum { SHARED_HEAPS = sizeof(shared_heaps) / sizeof(shared_heaps[0]) };
 
-/* What is found in this workspace is what one thread finds. */
+/* Checks that this workspace gives the results of one thread. */
 static void expect_outcome(struct graph_shape *shape, const struct outcome *expected)
 {
 	struct outcome outcome;

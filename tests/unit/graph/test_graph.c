@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The pointer graph: edges and roots of random heaps against trying all blocks, whatever the number
- * of threads and whatever the processor; cores that lack a part.
+ * The pointer graph: edges and roots of random heaps against trying all blocks, for any number of
+ * threads and any processor; cores that lack a part.
  */
 #include "test.h"
 #include "hawk/base/parallel.h"
@@ -12,7 +12,7 @@
 
 enum { HEAPS = 3000 };
 
-/* Of one block: the same edges in the same order. */
+/* Checks one block: the same edges in the same order. */
 static void expect_block_edges(const struct graph_world *world, uint32_t block)
 {
 	const struct hawk_block *bytes = &world->blocks[block];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Which pointers of a heap with a hundred thousand of them heuristics explain, against trying
- * everything: the same with any number of threads. What each rule means is tested by test_leaks.c.
+ * Heuristics on a heap of a hundred thousand pointers, against trying everything, with any number
+ * of threads. test_leaks.c tests the meaning of each rule.
  */
 #include "test.h"
 #include "hawk/base/parallel.h"
@@ -13,7 +13,7 @@
 
 enum { HEAP_BYTES = 4 << 20, BLOCKS_MAX = HEAP_BYTES / 32, WORD = 8 };
 
-/* Of a file that is not there. */
+/* Address of a file that the target does not hold. */
 #define TABLES UINT64_C(0x500000000000)
 
 /** A heap in a core; `starts` of its blocks, and of one behind the last. */

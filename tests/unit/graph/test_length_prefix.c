@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Headers with a length in front of a pointer: as libraries write them, a little damaged, and of
- * random bytes.
+ * Headers with a length before a pointer: as libraries write them, slightly damaged, and of random
+ * bytes.
  */
 #include "test.h"
 #include "graph/length_prefix.h"
@@ -186,7 +186,7 @@ TEST(nothing_but_these_headers_is_known)
 	}
 }
 
-/* What docs/leaks.md says of them. */
+/* Checks the figures of docs/leaks.md. */
 TEST(random_bytes_hardly_ever_are_a_header)
 {
 	enum { TRIES = 4000000 };

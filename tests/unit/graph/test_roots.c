@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The root set: which memory and which registers hold blocks, whose they are, and what is missing.
+ * The root set: memory and registers that hold blocks, their owners, and missing memory.
  */
 #include "heap/heaps.h"
 #include "test.h"
@@ -118,7 +118,7 @@ static void set_word(uint8_t *bytes, uint64_t offset, uint64_t value)
 	memcpy(bytes + offset, &value, sizeof(value));
 }
 
-/* What glibc's malloc maps for one block, `pages` pages at `page` of the world's heap. */
+/* Adds glibc's mapping for one block, `pages` pages at `page` of the world's heap. */
 static uint32_t add_mapped_chunk(struct graph_world *world, uint64_t page, uint64_t pages)
 {
 	struct synthetic_block block = {.start = SYNTHETIC_HEAP + page * PAGE + 32,
@@ -130,7 +130,7 @@ static uint32_t add_mapped_chunk(struct graph_world *world, uint64_t page, uint6
 	return world->count++;
 }
 
-/* The same as glibc 2.43 writes it, with `gap` bytes in front. */
+/* Adds the same in glibc 2.43's form, with `gap` bytes before it. */
 static uint32_t add_mapped_chunk_of_2_43(struct graph_world *world, uint64_t page, uint64_t pages,
 					 uint64_t gap, uint64_t huge)
 {
@@ -154,7 +154,7 @@ ROOTS_TEST(memory_joined_to_mapped_blocks_of_glibc_2_43_is_a_root)
 	set_word(world->heap->bytes, 1 * PAGE + 8, world->blocks[first].start);
 	set_word(world->heap->bytes, 5 * PAGE + 8, world->blocks[second].start);
 	set_word(world->heap->bytes, 11 * PAGE, world->blocks[third].start);
-	/* Of the gap: free memory. */
+	/* A word in the gap, which is free memory. */
 	set_word(world->heap->bytes, 8 * PAGE + 512, world->blocks[third].start);
 	graph_world_open(world, 1, SIZE_MAX);
 	assert_int_equal(world->found.index.count, 3);
@@ -274,7 +274,7 @@ ROOTS_TEST(memory_joined_to_the_top_of_a_stack_is_a_root)
 	assert_non_null(root_of(world, 1 << 1));
 }
 
-/* Kind of the root in memory below the stack pointer; HAWK_ROOT_KINDS = there is none. */
+/* Returns the kind of the root in memory below the stack pointer; HAWK_ROOT_KINDS = none. */
 static uint32_t kind_below_stack_pointer(uint64_t stack_top)
 {
 	struct graph_world *world = graph_world_create();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The block index: which block contains an address, against trying all blocks, from dense small
- * blocks to ones that cover many chunks; what it refuses; and the same to the byte from sweeps on
- * several threads, whatever memory looks like where one share ends and the next begins.
+ * The block index: finds the block of an address, against trying all blocks, from dense small
+ * blocks to ones that cover many chunks. Refuses what it cannot index. Sweeps on several threads
+ * give the same index to the byte, with any memory at the borders of shares.
  */
 #include "test.h"
 #include "hawk/heap/block_index.h"
@@ -207,7 +207,7 @@ TEST(addresses_above_47_bits_are_refused)
 	hawk_block_index_deinit(&index);
 }
 
-/* Of the carved block below: the trace of what contains an address, 0 if nothing does. */
+/* Checks the innermost block of an address in the carved block below: its trace, 0 if none. */
 static void expect_innermost(const struct hawk_block_index *index, uint64_t at)
 {
 	static const struct {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Reports about a heap without stacks: every verb, as text and as JSON, calls its sites by the
- * names of classes, and says nothing of stacks, ages and counters that nobody knows.
+ * Reports about a heap without stacks: every verb, as text and as JSON, names sites by classes, and
+ * omits unknown stacks, ages and counters.
  */
 #include "hawk/analysis/refs.h"
 #include "hawk/analysis/retained.h"
@@ -484,7 +484,7 @@ CLASS_TEST(sql_has_classes_for_functions)
 	hawk_sql_close(sql);
 }
 
-/** What a snapshot of the heap says. */
+/** Checks that a snapshot of the heap gives the same answers. */
 static void expect_same_in_snapshot(struct class_world *world, struct hawk_heap *heap)
 {
 	const struct hawk_heap *own = &world->heap;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Heaps that do not come from sealed headers: of a list of blocks everything can be asked that
- * needs no stack and no age, and on one core both sources give the same answers.
+ * Heaps that do not come from sealed headers: a list of blocks answers every question that needs no
+ * stack and no age, and on one core both sources give the same answers.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -394,7 +394,7 @@ TEST_WITH(struct world *world, world_set_up, world_tear_down,
 	unload_lists(&lists);
 }
 
-/* Nothing that a source gives is trusted. */
+/* No data of a source is trusted. */
 TEST_WITH(struct world *world, world_set_up, world_tear_down,
 	  blocks_that_cannot_be_indexed_are_damage)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * How long a process lived, from what its core's file and the clocks say.
+ * The lifetime of a process, from its core's file and the clocks.
  */
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -64,7 +64,7 @@ TEST(the_time_of_a_file_is_no_end)
 	assert_false(may_have_idled(START + 104 * SECOND));
 	assert_false(may_have_idled(START + 112 * SECOND));
 	assert_true(may_have_idled(START + 113 * SECOND));
-	/* Older than the tracer's last look: somebody set it, or a clock. */
+	/* Older than the tracer's last clock reading: the time or a clock was set. */
 	expect((struct hawk_end_times){.file_ns = START + 90 * SECOND}, HAWK_LIFE_CLOCK, 100, 0);
 	expect((struct hawk_end_times){.file_ns = 1}, HAWK_LIFE_CLOCK, 100, 0);
 }

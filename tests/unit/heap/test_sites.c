@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The heap by site: sums, stable names, and what is left of them when the core is damaged or cut
- * off.
+ * The heap by site: sums, stable names, and the rest of them if the core is damaged or cut off.
  */
 #include "test.h"
 #include "hawk/heap/heap.h"
@@ -237,8 +236,7 @@ SITES_TEST(memory_is_accounted_for_to_the_byte)
 	assert_int_equal(accounting->touched_bytes, accounting->tracer_touched_bytes + 2 * 4096);
 }
 
-/* What glibc's malloc maps for a block alone: a chunk of whole pages, its size and flag in front.
- */
+/* Adds glibc's mapping for a single block: a chunk of whole pages, its size and flag before it. */
 static void add_mapped_block(struct world *world, uint64_t offset, uint64_t chunk_bytes)
 {
 	const uint64_t words[2] = {0, chunk_bytes | 2};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The sweep over synthetic heaps: what it finds, what it sets aside, pieces of pools, and that
- * nothing depends on windows or on how memory is cut into mappings; the block at an address.
+ * The sweep over synthetic heaps: blocks found, headers set aside, pieces of pools, independence of
+ * windows and mappings; the block at an address.
  */
 #include "test.h"
 #include "hawk/heap/heap.h"
@@ -529,7 +529,7 @@ SWEEP_TEST(block_at_says_where_a_block_died)
 	block_at(world, 2000, HAWK_BLOCK_NONE);
 }
 
-/* Whatever the sweep keeps, and nothing else, is found at every granule of the heap. */
+/* A lookup at every granule finds exactly the blocks that the sweep keeps. */
 SWEEP_TEST(block_at_agrees_with_the_sweep)
 {
 	size_t next = 0;

@@ -31,7 +31,7 @@ static struct {
 	uint64_t loader[2 * PAGE / 8];
 } memory;
 
-/** Those that were found last. */
+/** The stacks found last. */
 static struct hawk_stacks stacks;
 
 static uint64_t *word_at(uint64_t address)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Names of roots: what is found for a pointer in a core, and how it is written.
+ * Names of roots: the name found for a pointer in a core, and its text.
  */
 #include "test.h"
 #include "hawk/names/root_name.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Folding of long stacks: no frame is lost, what repeats is found whatever its length, and it takes
- * linear time.
+ * Folding of long stacks: no frame is lost, cycles of any length are found, in linear time.
  */
 #include "test.h"
 #include "names/stack_fold.h"

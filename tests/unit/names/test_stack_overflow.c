@@ -13,7 +13,7 @@ enum { PAGE = 4096, BYTES = 16 * PAGE };
 
 #define STACK UINT64_C(0x7f0000020000)
 
-/* Whether a thread with the stack pointer `sp` in the mapping died of an overflow. */
+/* Returns true if a thread with the stack pointer `sp` in the mapping died of an overflow. */
 static bool overflowed(struct world *world, int code, uint64_t fault, uint64_t sp, uint32_t flags)
 {
 	uint64_t registers[HAWK_REGISTER_COUNT] = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Blocks that are chosen by what their first words point into, against a look at each of them.
+ * Choosing blocks by the types that their first words point to, against a test of each block.
  */
 #include "test.h"
 #include "hawk/analysis/selection.h"

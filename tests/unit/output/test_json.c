@@ -23,7 +23,7 @@ static void begin(unsigned lines)
 	hawk_json_init(&json, &output, lines);
 }
 
-/** What was written. Caller frees. */
+/** Returns the text written. Caller frees. */
 static char *end(size_t *size)
 {
 	off_t length;

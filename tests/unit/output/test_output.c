@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Output that is only written as long as what was found is right.
+ * Output that is written only while the results are valid.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ struct world {
 	struct hawk_output output;
 	FILE *file;
 	unsigned asked;
-	unsigned right; /**< so many questions are answered with yes */
+	unsigned right; /**< number of questions answered with yes */
 };
 
 static bool is_right(void *context)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What output passes and where it ends: filters are read back by zlib, libzstd and a decoder of
- * base64; a file is there complete, or not at all.
+ * Filters and destinations of output: filters are read back by zlib, libzstd and a decoder of
+ * base64; a file appears complete, or not at all.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A file is there whole or not at all.
+ * A file appears whole or not at all.
  */
 #include "hawk/redact/file_sink.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What is left of a small core: a table, a heap of a page and a half, one thread, a module.
+ * Redacts a small core: a table, a heap of a page and a half, one thread, a module.
  */
 #include "hawk/redact/redact.h"
 

@@ -23,7 +23,7 @@ static void begin(unsigned width, bool full)
 	screen = (struct hawk_screen){.output = &output, .width = width, .full = full};
 }
 
-/** What was printed since begin(). */
+/** Returns the text printed since begin(). */
 static const char *printed(void)
 {
 	ssize_t size;

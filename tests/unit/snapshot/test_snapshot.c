@@ -180,7 +180,7 @@ FILE_TEST(flags_come_back)
 	hawk_snapshot_close(snapshot);
 }
 
-/* Returns true if somebody who needs no block is told, or gets nothing. */
+/* Returns true if a reader that needs no block gets an error or no contents. */
 static bool is_told(const struct world *world)
 {
 	struct hawk_snapshot *snapshot;

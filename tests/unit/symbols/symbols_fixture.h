@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Programs built while the test runs, in a folder of its own that goes away with it, and the tools
- * that say what their symbols are (addr2line, gdb). Test code: gives up with fail() or skip().
+ * Builds programs while the test runs, in a folder of its own that vanishes with it, and runs the
+ * tools that know their symbols (addr2line, gdb). Test code: gives up with fail() or skip().
  */
 #ifndef SYMBOLS_FIXTURE_H
 #define SYMBOLS_FIXTURE_H

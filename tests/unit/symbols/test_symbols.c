@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The names that addresses of a module have: functions, files and lines, inlined ones, data, and
- * what a stripped file still says. Programs are built in the test.
+ * Names of a module's addresses: functions, files and lines, inlined ones, data, and the names left
+ * in a stripped file. Programs are built in the test.
  */
 #include "test.h"
 #include "symbols/symbols_world.h"
@@ -89,7 +89,7 @@ SYMBOLS_TEST(data_and_functions_have_names)
 	assert_int_equal(offset, 1);
 }
 
-/* What it says of the addresses around it must hold of each. */
+/* Checks that the range around an address has the same names everywhere. */
 static void expect_same_names(uint64_t address)
 {
 	struct hawk_symbol_place place, other;

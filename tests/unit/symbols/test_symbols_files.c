@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Which file a module's names come from: where it is looked for, what is not used, what is said
- * about it; hostile and damaged files, and what is left of them. Programs are built in the test.
+ * The files of a module's names: places searched, files refused, findings about them; hostile and
+ * damaged files, and their usable rest. Programs are built in the test.
  */
 #include <arpa/inet.h>
 #include <elf.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Whether each row of machines makes sense by itself: a wrong number in a further one shows here.
+ * Checks each machine's row for consistency, which reveals a wrong number in a new one.
  */
 #include "test.h"
 #include "hawk/heap/block_index.h"
@@ -87,7 +87,7 @@ TEST(rows_of_machines_make_sense)
 		check_cfi(arch);
 		check_context(arch);
 		check_vectors(arch);
-		/* What is above cannot be indexed. */
+		/* Higher addresses cannot be indexed. */
 		assert_in_range(arch->address_bits, 32, HAWK_ADDRESS_BITS);
 		assert_int_equal(arch->page_bytes & (arch->page_bytes - 1), 0);
 		assert_true(arch->page_bytes <= arch->page_bytes_max);

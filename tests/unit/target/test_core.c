@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Program headers of cores: what a well-formed core of any layout gives, what is left of a damaged
- * one, and that one cut off anywhere is refused or said to be incomplete.
+ * Program headers of cores: well-formed cores of any layout, the usable rest of damaged ones. A
+ * core cut off anywhere is refused or reported as incomplete.
  */
 #include <elf.h>
 #include <signal.h>

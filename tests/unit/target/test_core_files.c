@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Files that are no core, or not one for us: each is refused with a sentence that says what it is.
+ * Files that are no core, or no supported one: each is refused with a sentence that names its kind.
  */
 #include <elf.h>
 #include <stdio.h>
@@ -75,7 +75,7 @@ TEST(a_socket_is_named_as_such)
 	synthetic_core_remove(path);
 }
 
-/** What can be unpacked here is said to be damaged, the rest comes with the remedy. */
+/** Formats supported by this build are reported as damaged, others with the remedy. */
 TEST(other_files_are_told_apart_by_their_first_bytes)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Notes of cores: what the process was, how it died, its threads; and notes that lie.
+ * Notes of cores: the process, its end, its threads; and false notes.
  */
 #include <elf.h>
 #include <signal.h>

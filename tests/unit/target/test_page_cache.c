@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Kept pages: each is read once while there is room, whatever is asked of it, and is what a read
- * without them finds.
+ * The page cache: reads each page once while room remains, and gives the same bytes as direct
+ * reads.
  */
 #include <pthread.h>
 #include <stdatomic.h>

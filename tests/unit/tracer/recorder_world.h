@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The recorder in an ordinary process: whoever includes this runs its tests on a fresh table.
+ * The recorder in an ordinary process: a test that includes this runs on a fresh table.
  */
 #ifndef HAWK_RECORDER_WORLD_H
 #define HAWK_RECORDER_WORLD_H
@@ -27,7 +27,7 @@
 		.bp = *(uint64_t *)__builtin_frame_address(0),                                     \
 	})
 
-/** Records a block that is not really there. Returns its trace. */
+/** Records an imaginary block. Returns its trace. */
 static NOINLINE uint32_t record(uint64_t bytes)
 {
 	struct hawk_frame_state caller = CALLER();

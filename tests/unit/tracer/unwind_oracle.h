@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What every test of the unwinder shares: modules without a module log, and libunwind as the oracle
- * that says what the stack of the caller is.
+ * Shared by all tests of the unwinder: modules without a module log, and libunwind as the oracle
+ * for the caller's stack.
  *
  * Included once by each test program. The functions on the way are never inlined: the oracle starts
  * in one of them and steps to the frame that is being checked.

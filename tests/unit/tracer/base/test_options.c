@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * HAWK_OPTS: what is understood, what is reported and ignored.
+ * HAWK_OPTS: options understood, and others reported and ignored.
  */
 #include "test.h"
 

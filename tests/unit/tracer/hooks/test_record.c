@@ -61,7 +61,7 @@ TEST(an_unsealed_header_is_dead_and_keeps_its_trace)
 	assert_int_equal(hawk_header_trace(header->word1), 777);
 }
 
-/** A foreign pointer may begin a mapping: what is before it cannot be read. */
+/** A foreign pointer may begin a mapping, so bytes before it cannot be read. */
 TEST(a_pointer_at_the_start_of_a_mapping_is_foreign_and_no_fault)
 {
 	char *memory = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -265,7 +265,7 @@ TEST(a_free_that_is_taken_back_was_none)
 	hawk_options.live = false;
 }
 
-/** Stops a flush before and after its one decisive step, as somebody does who jumps out. */
+/** Stops a flush before and after its decisive step, as a longjmp would. */
 TEST(an_interrupted_flush_is_ended_once)
 {
 	uint32_t trace = record(7);
@@ -381,7 +381,7 @@ static NOINLINE uint32_t record_right(uint32_t path, int depth)
 	return trace;
 }
 
-/** Blocks that were dropped so far. */
+/** Returns the blocks dropped so far. */
 static uint64_t count_dropped(void)
 {
 	uint64_t sum = hawk_table_header->dropped_objects;

@@ -140,7 +140,7 @@ TEST(estimates_are_unbiased_and_their_errors_as_predicted)
 		predicted += run.bytes_variance / SEEDS;
 		squares += error * error / SEEDS;
 	}
-	/* Of the mean of 400 runs the standard error is a 20th of one run's. */
+	/* The mean of 400 runs has a 20th of one run's standard error. */
 	assert_near(objects, COUNT, 0.05);
 	assert_true((bytes - true_bytes) * (bytes - true_bytes) < 9 * predicted / SEEDS);
 	/* The variance of runs agrees with the one that each run estimates for itself. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Scopes and types in the recorder: which are open, where they lie in a stack, what they are called
- * and how blocks get their types.
+ * Scopes and types in the recorder: open scopes, their places in a stack, their names, and the
+ * types of blocks.
  */
 #include "recorder_world.h"
 

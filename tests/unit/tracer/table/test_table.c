@@ -346,7 +346,7 @@ TEST(it_grows_with_the_table_and_forgets_little)
 		hawk_table_header->trace_count = i;
 		hawk_known_add(hash_of(i), check_of(i), i);
 	}
-	/* Those that were found by fewer bits are asked for again. */
+	/* Look up again the stacks that were found by fewer bits. */
 	for (uint32_t i = 10; i < 10 + STACKS; i++)
 		if (!hawk_known_find(hash_of(i), check_of(i)))
 			hawk_known_add(hash_of(i), check_of(i), i);

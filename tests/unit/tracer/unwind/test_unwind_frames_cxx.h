@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What test_unwind_frames.c runs, and what the C++ code calls back.
+ * Functions that test_unwind_frames.c runs, and the C++ code's callbacks.
  */
 #ifndef HAWK_TEST_UNWIND_FRAMES_CXX_H
 #define HAWK_TEST_UNWIND_FRAMES_CXX_H
