@@ -131,7 +131,7 @@ def make_cores(folder, blocks):
 
 
 def find_places(core):
-    """What {site} and the like stand for."""
+    """Values of {site} and other placeholders."""
     report = json.loads(hawk.run([hawk.CORE, "analyze", "--json", "--no-suspects", core]).stdout)
     sites = [site["site"] for site in report["sites"]] + ["0"] * 2
     lines = hawk.run([hawk.CORE, "blocks", core, f"--site={sites[0]}", "--top=100", "--json"]).stdout.splitlines()

@@ -37,7 +37,7 @@ def environment_of(configuration, tracer, workload):
 
 
 def jemalloc_has_profiler():
-    """Whether the library was built with it: it lists what it was built with when asked."""
+    """Returns true if the library was built with it: it lists its features when asked."""
     if not os.path.exists(workloads.JEMALLOC):
         return False
     said = subprocess.run([sys.executable, "-c", "pass"], stderr=subprocess.PIPE, check=False,

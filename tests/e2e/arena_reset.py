@@ -32,7 +32,7 @@ def reasons(document):
 
 
 def check_doubts(core, times, what):
-    """Of a core in which blocks were taken back unnoticed."""
+    """Checks a core in which blocks were taken back unnoticed."""
     document = leaks.ask(core, codes=(hawk.EXIT_PARTIAL,))
     if not document:
         return {}

@@ -120,7 +120,7 @@ def end_of_header(text, loads):
 
 
 def blocks_before(blocks, loads, size):
-    """Those whose header lies in the first `size` bytes of the file."""
+    """Returns the entries whose header lies in the first `size` bytes of the file."""
     return {block["address"]: block["site"] for block in blocks
             if end_of_header(block["address"], loads) <= size}
 

@@ -83,7 +83,7 @@ def check_living(name, root, program):
 
 
 def check_overflow(name, root, program):
-    """Of a thread's stack: into a guard page, which may lie in the middle of a mapping."""
+    """A thread's stack overflows into a guard page, which may lie in the middle of a mapping."""
     for way in "alone", "wide":
         core, _ = hawk.crash(command(root, program, way, "100000000", "thread"), environment(root), folder,
                              (signal.SIGSEGV,))

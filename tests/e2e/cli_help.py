@@ -59,7 +59,7 @@ def check_manual_pages():
 
 
 def complete(script, *words):
-    """What bash offers for the last word."""
+    """Returns bash's completions of the last word."""
     line = " ".join(f"'{word}'" for word in words)
     program = f"source {script}; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _hawk_core; " \
               "printf '%s\\n' \"${COMPREPLY[@]}\""

@@ -48,7 +48,7 @@ def check_full_disk():
 
 
 def on_terminal(arguments, environment):
-    """What a command writes to a terminal of 80 columns."""
+    """Returns a command's output on a terminal of 80 columns."""
     import fcntl
     import struct
     import termios

@@ -204,7 +204,7 @@ def check_passes_through():
 
 
 def check_musl_program():
-    """Whether or not there is such a loader here."""
+    """Holds with and without such a loader on this machine."""
     path = compile_text("musl", "int main(void) { return 0; }", "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1")
     text = warnings_of(path)
     hawk.expect("linked to musl" in text and "libhawk_tracer" not in text, f"musl: {text!r}")

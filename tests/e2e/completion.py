@@ -17,7 +17,7 @@ PROMPT = "READY> "
 
 
 def read_until(terminal, is_done):
-    """What the shell prints until is_done(text), which is asked whenever it pauses."""
+    """Returns the shell's output until is_done(text), which is called whenever it pauses."""
     text, end = "", time.monotonic() + 30
     while time.monotonic() < end:
         if select.select([terminal], [], [], 0.5)[0]:
@@ -28,7 +28,7 @@ def read_until(terminal, is_done):
 
 
 def type_into_zsh(line):
-    """What zsh shows after `line`, Tab and the command that lists choices."""
+    """Returns zsh's output after `line`, Tab and the command that lists choices."""
     setup = (f"fpath=({folder} $fpath); autoload -U compinit; compinit -u -D; PROMPT='{PROMPT[:2]}''{PROMPT[2:]}'; "
              "LISTMAX=1000; unsetopt ALWAYS_LAST_PROMPT; zstyle ':completion:*' list-colors ''\n")
     environment = dict(os.environ, TERM="dumb", COLUMNS="200", LINES="100",

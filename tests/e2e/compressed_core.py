@@ -112,7 +112,7 @@ def check_zeros():
 
 
 def piped(path, *arguments, **options):
-    """What is answered of a pipe with the bytes of a file."""
+    """Returns the answer for a pipe with the bytes of a file."""
     with subprocess.Popen(["cat", path], stdout=subprocess.PIPE) as source:
         done = ask("-", "analyze", *arguments, stdin=source.stdout, **options)
         source.stdout.close()

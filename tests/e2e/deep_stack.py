@@ -83,7 +83,7 @@ def check_handler():
 
 
 def check_cycle_far_from_the_end():
-    """What repeats is shown beside how often, also where other frames lie between it and the end."""
+    """A cycle is shown with its count, even if other frames lie between it and the end."""
     core = crash("three", "3000", "12", "-")
     lines = crashed_lines(core)
     words = [line.split()[0] for line in lines[1:]]

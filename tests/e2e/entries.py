@@ -84,7 +84,7 @@ def _check_blocks(command, library, allocator, folder, what):
 
 
 def _check_presence(command, library, allocator, what):
-    """What a program finds of an allocator is what it finds without the tracer."""
+    """A program sees of an allocator exactly what it sees without the tracer."""
     alone, traced = (int(hawk.run([*command, allocator, "1", "1", "1", "count"], env=env).stdout)
                      for env in (hawk.plain_environment(library), hawk.tracer_environment(library)))
     hawk.expect_equal(traced, alone, f"{allocator}, {what}: functions found")

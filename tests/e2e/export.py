@@ -113,7 +113,7 @@ def has_blocks():
 
 
 def wanted_bytes():
-    """Of estimates, the sum may be above the exact total; what it lacks is (not sampled)."""
+    """The sum of estimates may exceed the exact total; a shortfall is (not sampled)."""
     return max(analysis["heap"]["inuse_bytes"], sum(site["inuse_bytes"] for site in analysis["sites"]))
 
 
@@ -149,7 +149,7 @@ def check_sites():
 
 
 def check_alloc():
-    """What was ever allocated."""
+    """Checks allocations since the start."""
     wanted = max(analysis["heap"]["alloc_bytes"], sum(site["alloc_bytes"] for site in analysis["sites"]))
     if sys.argv[1] != "truncated":  # counters of threads may be gone
         hawk.expect_equal(sum(row["alloc_bytes"] for row in rows()), wanted, "alloc_bytes")
@@ -191,7 +191,7 @@ def check_rows():
 
 
 def check_massif_extra():
-    """What headers and the allocator add."""
+    """Checks the overhead of headers and the allocator."""
     heap = analysis["heap"]
     if not has_blocks() or heap.get("overhead_bytes") is None:
         return
@@ -237,7 +237,7 @@ def check_packed_by_name():
 
 
 def check_terminal():
-    """What is binary is refused there before any work."""
+    """A binary format is refused there before any work."""
     master, slave = os.openpty()
     done = subprocess.run([hawk.CORE, "export", "--format=pprof", core], stdout=slave, stderr=subprocess.PIPE,
                                text=True, timeout=60)

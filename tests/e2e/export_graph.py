@@ -66,7 +66,7 @@ def refuse(*arguments, code=hawk.EXIT_USAGE, word=""):
 
 
 def folder_has(*names):
-    """Whether the folder of the exports holds these files and no others."""
+    """Checks that the folder of the exports holds these files and no others."""
     return hawk.expect_equal(sorted(os.listdir(out)), sorted(names), "files")
 
 
@@ -235,7 +235,7 @@ def check_hostile_names():
 
 
 def check_cut_core():
-    """What is left of it; nothing is called lost where roots are missing."""
+    """Exports the rest of a damaged core; calls nothing lost if roots are missing."""
     cut = hawk.cut(core, os.path.getsize(core) * 2 // 3)
     partial = (hawk.EXIT_PARTIAL,)
     [in_doubt] = heap_snapshot.Snapshot(heap_snapshot.export(cut, f"{out}/cut", partial)).named(IN_DOUBT)

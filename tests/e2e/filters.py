@@ -22,7 +22,7 @@ def ask(verb, *arguments):
 
 
 def sums(verb, *arguments):
-    """What the answer counts of blocks, by what it counts them; sums of these are meant to add up."""
+    """Returns the answer's block counts by group; their sums must add up."""
     found = ask(verb, *arguments)
     if verb == "leaks":
         return {(record["site"], record["kind"]): (record["objects"], record["bytes"]) for record in found["records"]}

@@ -84,7 +84,7 @@ def check_text():
 
 
 def check_cut(parsed, part):
-    """Of blocks that are cut off nobody knows whether they were freed."""
+    """Blocks that are cut off may have been freed or not: the verdict must not rely on it."""
     whole = {site["site"]: site for site in document()["sites"]}
     for site in parsed["sites"] or []:
         said = [reason for reason in site["reasons"] if "was freed" in reason]

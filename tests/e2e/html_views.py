@@ -98,7 +98,7 @@ def png_lines(path):
 
 
 def take_picture(firefox, page, picture):
-    """Whether Firefox drew the page: it takes the picture once the file is loaded, be the page made or not."""
+    """Returns true if Firefox drew the page: it takes the picture once the file is loaded, even before drawing."""
     try:
         subprocess.run([firefox, "--headless", "--no-remote", "--profile", hawk.temporary_folder(), "--window-size=1280,900",
                         "--screenshot", picture, "file://" + page], env=dict(os.environ, HOME=folder), capture_output=True,

@@ -67,7 +67,7 @@ def compare(name, program, folder, core, heuristics, explained):
 
 
 def check_suppressions(name, program, folder, core):
-    """What memcheck writes for all that it found leaves nothing lost here, log lines included."""
+    """Memcheck's suppressions for all its findings leave nothing lost here, log lines included."""
     log = os.path.join(folder, "memcheck.log")
     hawk.run([hawk.need("valgrind"), "--tool=memcheck", "--leak-check=no", "--show-leak-kinds=all",
               "--leak-check-heuristics=none", "--leak-resolution=high", "--num-callers=60",

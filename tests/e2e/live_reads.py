@@ -53,7 +53,7 @@ def leaks_of(source, *arguments):
 
 
 def check_answer(pid, folder):
-    """Of the process as of its core."""
+    """The process gives the same answers as its core."""
     answers = [leaks_of(["--pid", str(pid)]), leaks_of([hawk.gcore(pid, folder)])]
     hawk.expect_equal(answers[0], answers[1], "leaks of a process and of its core")
     hawk.expect(answers[0][3]["objects"] > 50000, f"blocks: {answers[0]}")

@@ -89,7 +89,7 @@ class Slow:
 
 
 def screen(text):
-    """What a terminal shows in the end."""
+    """Returns a terminal's final contents."""
     line, at, lines = "", 0, []
     for token in re.findall(r"\033\[K|\r|\n|[^\r\n\033]+|.", text, re.S):
         if token == "\033[K":

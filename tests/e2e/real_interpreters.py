@@ -102,7 +102,7 @@ select hex(group_concat(name)) from item where id % 100 = 0;
 
 
 def check_holders(core, what, named):
-    """What every healthy program must show; `named`: share of the bytes behind named roots."""
+    """Checks that hold for every healthy program; `named` is the share of bytes behind named roots."""
     holders.check_sums(core, what)
     holders.check_screens(core, what)
     holders.check_roots(core, what, named)

@@ -21,7 +21,7 @@ def fill(command):
 
 
 def numbers(command):
-    """What redis says of its memory."""
+    """Returns redis's own figures of its memory."""
     lines = command("memory", "stats").split("\n")
     stats = dict(zip(lines, lines[1:]))
     return {"keys": int(command("dbsize")), "stats keys": int(stats["keys.count"]),

@@ -177,7 +177,7 @@ def check_secrets():
 
 
 def check_cut(core):
-    """What is left of a core that was cut off gives the same answers."""
+    """A truncated core and its redacted copy give the same answers."""
     for share in (3, 6, 9):
         cut = hawk.cut(core, os.path.getsize(core) * share // 10)
         redact(cut, cut + ".copy", "--force", codes=(hawk.EXIT_PARTIAL,))

@@ -89,9 +89,9 @@ int main(int argc, char **argv)
 CELLS = 2000
 BOX_BYTES = 64 + CELLS * 16
 FILLER_BYTES = 70 << 20
-# What each block retains: interior pointers count.
+# Bytes that each block retains: interior pointers count.
 BLOCKS = {"box": BOX_BYTES, "tray": 4300, "payload": 300, "lid": 548, "pad": 500, "one": 40, "other": 40, "shared": 600}
-# What each root retains.
+# Bytes that each root retains.
 ROOTS = {"g_box": BOX_BYTES, "g_inside": 4300, "g_lid": 548, "g_one": 40, "g_other": 40, "g_filler": FILLER_BYTES}
 
 
@@ -115,7 +115,7 @@ def check_blocks():
 
 
 def check_sites():
-    """Of some blocks of each site, or of all that pass."""
+    """Checks sites' sizes: of some blocks of each site, or of all that pass."""
     everything = document()["sites"]
     hawk.expect_equal([site["retained_bytes"]["exact"] for site in everything],
                       [number < 10 for number in range(len(everything))], "exact of the first ten")
@@ -154,7 +154,7 @@ def check_roots():
 
 
 def check_chosen_roots():
-    """What would be freed with some blocks, by the roots that hold it."""
+    """Checks the bytes that would be freed with some blocks, by the roots that hold them."""
     everything = document("--by=root")
     hawk.expect("chosen" not in everything, "nothing was chosen")
     all_pass = document("--by=root", "--size=0-1000000000")

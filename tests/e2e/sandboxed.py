@@ -48,7 +48,7 @@ def check_strict():
 
 
 def check_core():
-    """What was recorded before and after is there, and no stack leads anywhere."""
+    """Records from before and after are present, and no stack leads astray."""
     core, _ = hawk.crash([program, "abort", str(CALLS["rt_sigprocmask"])],
                          hawk.tracer_environment(), folder)
     if not core:
@@ -60,7 +60,7 @@ def check_core():
 
 
 def check_little_memory():
-    """Of a limited address space the tables leave most to the program, and of little all."""
+    """The tables leave most of a limited address space to the program, and all of a small one."""
     def limit(resource_bytes):
         return lambda: hawk.resource.setrlimit(hawk.resource.RLIMIT_AS, (resource_bytes,) * 2)
 

@@ -35,7 +35,7 @@ def check_answers():
 
 
 def check_findings():
-    """What one answer lacks is no concern of the next."""
+    """Gaps in one answer do not affect the next."""
     part = os.path.join(folder, "part")
     with open(core, "rb") as whole, open(part, "wb") as cut:
         cut.write(whole.read(os.path.getsize(core) * 11 // 16))

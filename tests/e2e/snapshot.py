@@ -194,7 +194,7 @@ def check_sites_only(core):
 
 
 def check_cut(core):
-    """Of a core that was cut off or damaged, and snapshots that were."""
+    """Checks truncated or damaged cores, and truncated or damaged snapshots."""
     for share in (4, 7, 9):
         name = f"cut-{share}"
         cut = hawk.cut(core, os.path.getsize(core) * share // 10)

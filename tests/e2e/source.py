@@ -138,7 +138,7 @@ def check_places():
 
 
 def check_refused():
-    """What is no text is not read: a folder, a fifo, binary and empty and huge files."""
+    """Only text is read: not a folder, a fifo, or a binary, empty or huge file."""
     os.rename(path, moved)
     for name, make in (("is not a regular file", os.mkfifo),
                        ("is not a regular file", os.mkdir),

@@ -154,7 +154,7 @@ ENDLESS = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) "
 
 
 def check_csv_is_safe():
-    """What steers a terminal, is no UTF-8, or would be calculated by a spreadsheet."""
+    """Escapes text that steers a terminal, is no UTF-8, or that a spreadsheet would calculate."""
     query = ("SELECT char(27) || '[31m', char(8238) || 'x', CAST(x'61ff' AS TEXT), '=cmd()', '+1', '-1', '@x', '==', "
              "'a=1', -5, -2.5, 'two\nlines', 'caf\u00e9' AS \"-name\"")
     heading, found = csv.reader(io.StringIO(sql(query, "--format=csv"), newline=""))
@@ -202,7 +202,7 @@ def check_mistakes():
 
 
 def check_unknown():
-    """What is not known is not counted as 0."""
+    """Unknown values do not count as 0."""
     untraced, _ = hawk.crash([os.path.join(folder, "holders"), "abort"], hawk.plain_environment(), folder)
     for path in (untraced, hawk.cut(core, 1000), hawk.cut(core, 100000, "cut2")):
         for query in ("SELECT count(*) AS n FROM blocks", "SELECT sum(bytes) FROM leaks", "SELECT * FROM sites",

@@ -50,7 +50,7 @@ def check_holders():
 
 
 def check_lost_chain():
-    """Who lost the others is the suspect, however small it is."""
+    """The leader of lost blocks is the suspect, however small it is."""
     [row] = hawk.sql(held, "SELECT DISTINCT target FROM roots WHERE symbol = 'g_hub'")
     forgotten = hawk.write(os.path.join(folder, "forgotten"),
                            hawk.read(held).replace(row["target"].to_bytes(8, "little"), bytes(8)))
@@ -86,7 +86,7 @@ def check_growth():
 
 
 def check_commands():
-    """What is offered works as it stands, whatever the core is called."""
+    """Suggested commands work unchanged, whatever the core's name."""
     for name in ("core", "a core's\tname $HOME `x` \\ \"q\"", "-core", "köre\n" * 12):
         place = os.path.join(folder, "names")
         os.makedirs(place, exist_ok=True)
@@ -123,7 +123,7 @@ def check_left_out():
 
 
 def check_full():
-    """What other verbs say stands behind the suspects, each cut to its most important lines."""
+    """Other verbs' answers follow the suspects, each cut to its most important lines."""
     whole = text_of("--full", held)
     places = [whole.find(heading) for heading in
               ("\nLeaks:", HEADING, "\nSites by retained bytes", "\nRetained by roots",

@@ -67,7 +67,7 @@ def check_shape(shape, expected):
 
 
 def check_follower(shape, core, site, suspects):
-    """What is lost indirectly is said of a site that is asked for, and who lost it."""
+    """A requested site's indirectly lost memory is reported with its leaders."""
     done = hawk.run([hawk.CORE, "leaks", f"--site={site}", core])
     hawk.expect(done.returncode in (0, 1) and site in done.stdout and
                 "Leaks: none" not in done.stdout, f"{shape}: {done.stdout}")

@@ -28,7 +28,7 @@ def release():
 
 
 def _address(apt):
-    """Of the archive, and how it is asked for the machine's release."""
+    """Returns the archive's URL, and its name of the machine's release."""
     known = hawk.run([apt, "-o", "Debug::NoLocking=1", "--print-uris", "update"]).stdout
     found = re.search(rf"^'(\w+://\S+?)/dists/({release()}|stable)/", known, re.M)
     if not found:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the end-to-end scripts share: paths, temporary folders, traced runs, cores, analyses.
+"""Shared by the end-to-end scripts: paths, temporary folders, traced runs, cores, analyses.
 
 A script collects failures with expect() and leaves by finish(). skip() ends it with 77. Nothing is
 written outside of the temporary folder, and every process started is waited for.
@@ -45,7 +45,7 @@ ALLOCATORS = {
 # Documents of a hundred megabytes would be looked through for cycles again and again while they are read.
 gc.disable()
 
-# What look at a core, and so may read the debug information of its modules.
+# Verbs that read a core, and so may read the debug information of its modules.
 READERS = {"analyze", "whatis", "blocks", "leaks", "refs", "path", "merge-paths", "retained", "sites", "schema",
            "source", "growth", "sql", "export", "shell"}
 
@@ -258,7 +258,7 @@ def spawn(arguments, **options):
 
 
 def cores_are_files():
-    """Whether the kernel puts a core into the working directory of the process."""
+    """Returns true if the kernel puts a core into the working directory of the process."""
     with open("/proc/sys/kernel/core_pattern", encoding="ascii") as pattern:
         text = pattern.read().strip()
     allowed = resource.getrlimit(resource.RLIMIT_CORE)[1] != 0
@@ -374,7 +374,7 @@ def blocks(core, *arguments):
 
 
 def text_of(*arguments, codes=(EXIT_OK,), **options):
-    """What `hawk-core ARGUMENTS` prints; its exit code must be one of `codes`."""
+    """Returns the output of `hawk-core ARGUMENTS`; its exit code must be one of `codes`."""
     done = run([CORE, *arguments], **options)
     expect(done.returncode in codes, f"{' '.join(arguments)}: exit code {done.returncode}: {done.stderr[-300:]}")
     return done.stdout

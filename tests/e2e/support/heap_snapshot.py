@@ -53,7 +53,7 @@ def find_package(name):
 
 
 def read_with(script, *arguments):
-    """What a script of tests/readers prints; None if the reader is not what it was written for."""
+    """Returns the output of a script of tests/readers; None if the reader is another version."""
     done = hawk.run([hawk.need("node"), os.path.join(hawk.SOURCE, "tests", "readers", script), *arguments])
     if done.returncode == 77:
         print(f"{script}: {done.stderr[-300:]}")

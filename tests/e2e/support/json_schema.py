@@ -16,7 +16,7 @@ def load(name):
 
 
 def resolve(reference, root):
-    """What "#/$defs/frame" or "common-3.json#/$defs/frame" means, and in which document."""
+    """Resolves "#/$defs/frame" or "common-3.json#/$defs/frame"; returns the value and its document."""
     name, _, path = reference.partition("#")
     root = target = load(name) if name else root
     for part in path.strip("/").split("/"):

@@ -51,7 +51,7 @@ def need_browser():
 
 
 def read_with(script, *arguments):
-    """What a script of tests/readers prints; {} if it fails."""
+    """Returns the output of a script of tests/readers; {} if it fails."""
     done = hawk.run([hawk.need("node"), os.path.join(SCRIPTS, script), *arguments])
     if not hawk.expect_equal(done.returncode, 0, f"{script}: {done.stderr[-2000:]}"):
         return {}

@@ -53,7 +53,7 @@ def check_sums(core, what):
 
 
 def check_lost(core, what, most):
-    """What a healthy program is said to have lost is at most `most` bytes, and listed."""
+    """Checks that a healthy program's lost memory is at most `most` bytes, and listed."""
     found = document("leaks", core, "--exit-code=0")
     lost = found["definitely_lost"]["bytes"] + found["indirectly_lost"]["bytes"]
     hawk.expect(lost <= most, f"{what}: {lost} bytes are called lost, of " + ", ".join(
