@@ -5,7 +5,13 @@
  */
 #include "slabs.h"
 
-enum { OBJECTS_A_BYTE = 4, STATE_BITS = 2, STATE_MASK = 3 };
+enum {
+	OBJECTS_A_BYTE = 4,
+	STATE_BITS = 2,
+	STATE_MASK = 3,
+	OBJECT_BYTES_MIN = 8,
+	OBJECTS_MISSING_MAX = 1 << 24, /* in memory that the core lacks */
+};
 
 struct hawk_error *hawk_slabs_add(struct hawk_slabs *slabs, uint64_t start, uint64_t object_bytes,
 				  uint64_t count)
@@ -35,14 +41,17 @@ static uint64_t end_of(const struct hawk_slab *slab)
 	return slab->start + slab->object_bytes * slab->count;
 }
 
-struct hawk_error *hawk_slabs_finish(struct hawk_slabs *slabs)
+struct hawk_error *hawk_slabs_finish(struct hawk_slabs *slabs, const struct hawk_target *target)
 {
+	uint64_t most = hawk_target_present_bytes(target) / OBJECT_BYTES_MIN + OBJECTS_MISSING_MAX +
+			slabs->count;
 	size_t used = 0;
 
 	if (slabs->count)
 		qsort(slabs->items, slabs->count, sizeof(*slabs->items), by_start);
 	for (size_t i = 0; i < slabs->count; i++) {
-		if (used && slabs->items[i].start < end_of(&slabs->items[used - 1])) {
+		if ((used && slabs->items[i].start < end_of(&slabs->items[used - 1])) ||
+		    slabs->items[i].count > most - slabs->object_count) {
 			slabs->overlapping++;
 			continue;
 		}

@@ -29,7 +29,8 @@ struct hawk_slabs {
 	size_t count, capacity;
 	uint8_t *states; /**< four objects a byte */
 	uint64_t object_count;
-	size_t overlapping; /**< slabs dropped because they reach into an earlier one */
+	size_t overlapping; /**< slabs dropped because they reach into an earlier one, or have more
+			       objects than the core can hold */
 };
 
 /** Adds a slab; empty ones and those that wrap around are ignored. */
@@ -37,7 +38,7 @@ struct hawk_error *hawk_slabs_add(struct hawk_slabs *slabs, uint64_t start, uint
 				  uint64_t count);
 
 /** Sorts the slabs and makes all objects live. Call once, after all are added. */
-struct hawk_error *hawk_slabs_finish(struct hawk_slabs *slabs);
+struct hawk_error *hawk_slabs_finish(struct hawk_slabs *slabs, const struct hawk_target *target);
 void hawk_slabs_deinit(struct hawk_slabs *slabs);
 
 /** Returns the finished slab that holds `address`, or NULL. */

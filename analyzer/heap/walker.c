@@ -9,8 +9,13 @@
 
 enum { PAGE_BYTES = 4096 };
 
+/** Processes have nothing above: no sum of an address below and a table's size wraps around. */
+static const uint64_t user_end = UINT64_C(1) << 57;
+
 struct hawk_error *hawk_claims_add(struct hawk_claims *claims, uint64_t start, uint64_t end)
 {
+	if (start >= end)
+		return NULL;
 	if (!hawk_array_reserve(&claims->items, claims->count, &claims->capacity,
 				sizeof(*claims->items)))
 		return &hawk_enomem;
@@ -71,11 +76,16 @@ void hawk_claims_deinit(struct hawk_claims *claims)
 	*claims = (struct hawk_claims){0};
 }
 
+uint64_t hawk_budget_to_read(const struct hawk_target *target)
+{
+	return 2 * hawk_target_present_bytes(target) + (UINT64_C(64) << 20);
+}
+
 bool hawk_next_word(struct hawk_near *near, uint64_t *at, uint64_t end, uint64_t *ret)
 {
 	uint64_t data = 0, data_end = 0;
 
-	for (; *at + sizeof(*ret) <= end; *at += sizeof(*ret)) {
+	for (; *at < end && end - *at >= sizeof(*ret); *at += sizeof(*ret)) {
 		if (*at >= data_end) {
 			if (!hawk_target_next_data(near->target, *at, end, &data, &data_end))
 				return false;
@@ -90,12 +100,13 @@ bool hawk_next_word(struct hawk_near *near, uint64_t *at, uint64_t end, uint64_t
 
 bool hawk_is_module_data(const struct hawk_target *target, const struct hawk_mapping *mapping)
 {
-	return mapping->flags & HAWK_MAPPING_WRITE && hawk_target_module_at(target, mapping->start);
+	return mapping->flags & HAWK_MAPPING_WRITE && mapping->end <= user_end &&
+	       hawk_target_module_at(target, mapping->start);
 }
 
 bool hawk_is_anonymous(const struct hawk_target *target, const struct hawk_mapping *mapping)
 {
-	return mapping->flags & HAWK_MAPPING_WRITE && !mapping->path &&
+	return mapping->flags & HAWK_MAPPING_WRITE && mapping->end <= user_end && !mapping->path &&
 	       !hawk_target_module_at(target, mapping->start);
 }
 

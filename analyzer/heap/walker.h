@@ -22,6 +22,7 @@ struct hawk_claims {
 	size_t count, capacity;
 };
 
+/** Ignores empty claims, and those that wrap around. */
 struct hawk_error *hawk_claims_add(struct hawk_claims *claims, uint64_t start, uint64_t end);
 void hawk_claims_sort(struct hawk_claims *claims);
 
@@ -50,6 +51,22 @@ static inline uint64_t hawk_thread_pointer(const struct hawk_thread *thread)
 {
 	return thread->thread_pointer & -UINT64_C(8);
 }
+
+/** Charges `*budget` for the `bytes` of a table that were read; returns false if nothing is left.
+ * Links that lie may lead to one table again and again; sound tables fit into the core once. */
+static inline bool hawk_charge(uint64_t *budget, uint64_t bytes)
+{
+	enum { TABLE = 64 /* what an empty one costs */ };
+
+	*budget -= bytes + TABLE < *budget ? bytes + TABLE : *budget;
+	return *budget;
+}
+
+/** Returns a budget to read the tables of an allocator with. */
+uint64_t hawk_budget_to_read(const struct hawk_target *target);
+
+/** Budget to test whatever pointers lead to, in bytes: takes seconds. */
+static const uint64_t hawk_budget_to_search = UINT64_C(1) << 33;
 
 /** Finds the first word in [*at, end) that is not 0, and moves `*at` to it; returns false if none
  * is left. Skips memory without data in the core. */

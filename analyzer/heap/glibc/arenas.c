@@ -15,7 +15,8 @@ enum {
 	BINS_SOUND_MIN = 8,   /* empty, or their chunks lead back; the last one is always empty */
 	BINS_STRANGE_MAX = 7, /* one may be half linked, and some overwritten */
 	ARENAS_MAX = 1 << 14,
-	LOCK_MAX = 2, /* values of a lock that was taken: 1, or 2 with waiters */
+	RINGS_TRIED = 64, /* C libraries: one, or a few by dlmopen() */
+	LOCK_MAX = 2,     /* values of a lock that was taken: 1, or 2 with waiters */
 	NONCONTIGUOUS = 2,
 	THREADS_MAX = 1 << 12,
 };
@@ -157,6 +158,8 @@ static struct hawk_error *add_ring(struct hawk_glibc *glibc, struct hawk_near *n
 
 static struct hawk_error *try_bins(struct hawk_glibc *glibc, struct hawk_near *near, uint64_t bins)
 {
+	if (glibc->rings_tried++ >= RINGS_TRIED)
+		return NULL;
 	for (size_t i = 0; i < HAWK_GLIBC_LAYOUTS; i++) {
 		const struct hawk_glibc_layout *layout = &hawk_glibc_layouts[i];
 
@@ -173,10 +176,10 @@ static struct hawk_error *search(struct hawk_glibc *glibc, struct hawk_near *nea
 				 const struct hawk_mapping *mapping)
 {
 	uint64_t at = (mapping->start + 7) & -UINT64_C(8);
-	uint64_t end = mapping->start + mapping->present_bytes;
+	uint64_t end = mapping->start + mapping->present_bytes, word;
 	struct hawk_error *err = NULL;
 
-	for (; !err && at + sizeof(struct bin) <= end; at += 8) {
+	for (; !err && hawk_next_word(near, &at, end, &word); at += 8) {
 		struct bin bin, next;
 		uint64_t first = at - (BINS - 1) * BIN_BYTES;
 

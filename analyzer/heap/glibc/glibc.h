@@ -111,12 +111,15 @@ struct hawk_glibc {
 	struct hawk_glibc_arena *arenas;
 	size_t arena_count, arena_capacity;
 	uint32_t library_count;
+	uint32_t rings_tried;
 	struct hawk_glibc_parameters parameters; /**< sums over libraries */
 	struct hawk_glibc_run *runs;             /**< ascending, disjoint */
 	size_t run_count, run_capacity;
 	struct hawk_glibc_special *specials; /**< ascending */
 	size_t special_count, special_capacity;
+	uint64_t special_most;               /**< as many chunks can be in the core */
 	uint64_t mapped_count, mapped_bytes; /**< as found; compare with `parameters` */
+	bool lists_cross;  /**< lists of free chunks hold more than there can be: they lie */
 	bool main_missing; /**< the core lacks the C library's data: its main arena was guessed */
 };
 
@@ -182,6 +185,7 @@ void hawk_glibc_find_parameters(struct hawk_glibc *glibc);
 struct hawk_error *hawk_glibc_find_mapped(struct hawk_glibc *glibc);
 struct hawk_error *hawk_glibc_find_specials(struct hawk_glibc *glibc);
 
+/** Ignores a run that is empty or wraps around, and a top outside of it. */
 struct hawk_error *hawk_glibc_add_run(struct hawk_glibc *glibc, const struct hawk_glibc_run *run);
 
 /** Adds all runs to the claims of other allocators, and sorts them. The caller frees `ret`, also

@@ -24,10 +24,17 @@ static uint64_t align(uint64_t address)
 
 struct hawk_error *hawk_glibc_add_run(struct hawk_glibc *glibc, const struct hawk_glibc_run *run)
 {
+	struct hawk_glibc_run *added;
+
+	if (run->base > run->start || run->start >= run->end)
+		return NULL;
 	if (!hawk_array_reserve(&glibc->runs, glibc->run_count, &glibc->run_capacity,
 				sizeof(*glibc->runs)))
 		return &hawk_enomem;
-	glibc->runs[glibc->run_count++] = *run;
+	added = &glibc->runs[glibc->run_count++];
+	*added = *run;
+	if (added->top < added->start || added->top >= added->end)
+		added->top = 0;
 	return NULL;
 }
 
@@ -86,12 +93,12 @@ static struct hawk_error *add_heaps(struct hawk_glibc *glibc, struct hawk_near *
 				    uint32_t number)
 {
 	struct hawk_glibc_arena *arena = &glibc->arenas[number];
-	uint64_t first = heap_of(near, arena, arena->start), at, sum = 0;
+	uint64_t first = heap_of(near, arena, arena->start), at, sum = 0, mark = 0;
 	uint64_t info_bytes = arena->start - first;
 	struct hawk_error *err = NULL;
 
 	at = first ? heap_of(near, arena, arena->top) : 0;
-	for (unsigned i = 0; at && i < HEAPS_MAX && !err; i++) {
+	for (unsigned i = 0; at && at != mark && i < HEAPS_MAX && !err; i++) {
 		struct heap_info heap;
 		struct hawk_glibc_run run = {
 			.base = at,
@@ -107,20 +114,41 @@ static struct hawk_error *add_heaps(struct hawk_glibc *glibc, struct hawk_near *
 		run.end = at + heap.bytes;
 		sum += heap.bytes;
 		err = hawk_glibc_add_run(glibc, &run);
+		if (!(i & (i + 1))) /* a ring is noticed after two rounds */
+			mark = at;
 		at = at == first ? 0 : heap.before;
 	}
 	arena->found_bytes = sum;
 	return err;
 }
 
-/* Adds successive pieces, as brk() gives them, from `*at` on, and advances `*at`. */
+/** What a search for pieces knows, so that it walks nothing twice. */
+struct known {
+	uint64_t vain;  /**< chunks below were walked in vain, or lead to chunks that were */
+	uint64_t sound; /**< the first sound chunk above the last piece; 0 = not known */
+};
+
+static bool ends_well(const struct hawk_glibc *glibc, struct hawk_near *near,
+		      const struct hawk_glibc_run *run, uint64_t at, struct known *known,
+		      uint64_t *end)
+{
+	*end = at;
+	if (at < known->vain)
+		return false;
+	if (hawk_glibc_ends_well(glibc, near, run, at, end))
+		return true;
+	known->vain = *end;
+	return false;
+}
+
+/* Adds successive pieces, as brk() gives them, and advances `*at`. The first is [*at, end). */
 static struct hawk_error *add_pieces(struct hawk_glibc *glibc, struct hawk_near *near,
-				     const struct hawk_glibc_run *run, uint64_t *at, uint64_t *sum)
+				     const struct hawk_glibc_run *run, uint64_t *at, uint64_t end,
+				     struct known *known, uint64_t *sum)
 {
 	struct hawk_error *err = NULL;
-	uint64_t end;
 
-	while (!err && hawk_glibc_ends_well(glibc, near, run, *at, &end)) {
+	for (;;) {
 		struct hawk_glibc_run piece = *run;
 
 		piece.base = piece.start = *at;
@@ -130,15 +158,17 @@ static struct hawk_error *add_pieces(struct hawk_glibc *glibc, struct hawk_near 
 		*sum += end - *at;
 		err = hawk_glibc_add_run(glibc, &piece);
 		*at = end;
-		if (end >= run->end || piece.top)
-			break;
-		*at = hawk_glibc_resume(glibc, near, run, end - HAWK_CHUNK_ALIGNMENT);
-		if (*at - end > GAP_MAX || !hawk_glibc_ends_well(glibc, near, run, *at, &end))
-			*at = end;
-		else
-			*sum += *at - glibc->runs[glibc->run_count - 1].end;
+		if (err || end >= run->end || piece.top)
+			return err;
+		if (known->sound < end)
+			known->sound =
+				hawk_glibc_resume(glibc, near, run, end - HAWK_CHUNK_ALIGNMENT);
+		if (known->sound - end > GAP_MAX || known->sound >= run->end ||
+		    !ends_well(glibc, near, run, known->sound, known, &end))
+			return NULL;
+		*sum += known->sound - *at;
+		*at = known->sound;
 	}
-	return err;
 }
 
 struct hawk_error *hawk_glibc_claims(const struct hawk_glibc *glibc, struct hawk_claims *ret)
@@ -154,31 +184,24 @@ struct hawk_error *hawk_glibc_claims(const struct hawk_glibc *glibc, struct hawk
 	return err;
 }
 
-/* Searches unclaimed pages for the pieces of a main arena. Memory walked in vain is walked once
- * more at most. */
+/* Searches unclaimed pages for the pieces of a main arena. */
 static struct hawk_error *search_pieces(struct hawk_glibc *glibc, struct hawk_near *near,
 					struct hawk_glibc_run run, uint64_t *sum)
 {
 	struct hawk_claims taken = {0};
 	struct hawk_unclaimed pages;
 	struct hawk_error *err = hawk_glibc_claims(glibc, &taken);
-	uint64_t vain = 0;
+	struct known known = {0};
 
 	hawk_unclaimed_begin(&pages, glibc->target, &taken);
 	while (!err && hawk_unclaimed_page(&pages)) {
-		uint64_t start = pages.at, end = start;
+		uint64_t end;
 
 		run.end = pages.limit;
-		if (start < vain) {
-			pages.at = start + 1;
-			continue;
-		}
-		if (!hawk_glibc_ends_well(glibc, near, &run, start, &end)) {
-			vain = end;
-			pages.at = start + 1;
-			continue;
-		}
-		err = add_pieces(glibc, near, &run, &pages.at, sum);
+		if (ends_well(glibc, near, &run, pages.at, &known, &end))
+			err = add_pieces(glibc, near, &run, &pages.at, end, &known, sum);
+		else
+			pages.at++;
 	}
 	hawk_claims_deinit(&taken);
 	return err;

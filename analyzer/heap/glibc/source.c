@@ -92,6 +92,7 @@ static void describe(const void *state, struct hawk_allocator *ret)
 		ret->version = versions[glibc->arenas[0].layout - hawk_glibc_layouts];
 	for (size_t i = 0; i < glibc->arena_count; i++)
 		ret->differing += glibc->arenas[i].found_bytes != glibc->arenas[i].system_bytes;
+	ret->differing += glibc->lists_cross;
 	/* From 2.43 on the count keeps some bytes of freed aligned chunks. */
 	ret->differing += parameters->known && (parameters->mapped_count != glibc->mapped_count ||
 						(parameters->mapped_bytes != glibc->mapped_bytes &&

@@ -14,6 +14,7 @@ enum {
 	BINS_MAX = 76,
 	CACHED_MAX = UINT16_MAX, /* upper limit on chunks in a thread's bin */
 	TLS_BYTES = 1 << 20,     /* searched below thread pointers */
+	THREADS_TRIED = 256,
 	MANGLE_SHIFT = 12,
 };
 
@@ -102,6 +103,9 @@ static struct hawk_error *add_list(const struct list *list, uint64_t link, uint6
 	if (link && !fits(list, link))
 		return NULL;
 	for (uint64_t count = 0; !err && link && link != mark && count < most; count++) {
+		list->glibc->lists_cross |= list->glibc->special_count >= list->glibc->special_most;
+		if (list->glibc->lists_cross)
+			break;
 		err = add_special(list->glibc, link - list->to_chunk, list->state, list->owner);
 		if (!(count & (count + 1)))
 			mark = link;
@@ -227,7 +231,7 @@ static struct hawk_error *add_threads(struct hawk_glibc *glibc, struct hawk_near
 	uint64_t offset = 0;
 
 	*complete = count && !hawk_target_is_incomplete(glibc->target);
-	for (size_t i = 0; i < count && !offset; i++)
+	for (size_t i = 0; i < count && i < THREADS_TRIED && !offset; i++)
 		offset = cache_offset(glibc, near, hawk_thread_pointer(&threads[i]));
 	for (size_t i = 0; i < count && !err; i++) {
 		uint64_t block;
@@ -281,6 +285,7 @@ struct hawk_error *hawk_glibc_find_specials(struct hawk_glibc *glibc)
 	struct hawk_error *err = NULL;
 	bool complete = false;
 
+	glibc->special_most = hawk_target_present_bytes(glibc->target) / HAWK_CHUNK_BYTES_MIN;
 	for (size_t i = 0; i < glibc->arena_count && !err; i++)
 		err = add_fast_bins(glibc, &near, &glibc->arenas[i]);
 	if (!err)

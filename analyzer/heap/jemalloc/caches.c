@@ -20,6 +20,7 @@ enum {
 	MADE_MIN = 16 << 10, /* blocks that hold caches made by the program */
 	MADE_MAX = 64 << 10,
 	MADE_READ = 32 << 10,
+	WRONG_MAX = 1024, /* pointers of a cache that lead to no block: a thread may be at it */
 };
 
 /** The place of a bin's free objects. */
@@ -132,13 +133,15 @@ static struct hawk_error *mark_stack(struct hawk_jemalloc *jemalloc, uint64_t ad
 static struct hawk_error *mark_cached(struct hawk_jemalloc *jemalloc, struct hawk_near *near,
 				      const struct cache *cache)
 {
+	unsigned wrong = 0;
+
 	for (size_t i = 0; i < cache->count; i++) {
 		const struct bin *bin = &cache->bins[i];
 		uint64_t object;
 
-		for (uint64_t j = 0; j < bin->count; j++)
-			if (hawk_word(near, bin->first + 8 * j, &object))
-				hawk_slabs_mark(&jemalloc->slabs, object, HAWK_OBJECT_CACHED);
+		for (uint64_t j = 0; j < bin->count && wrong < WRONG_MAX; j++)
+			wrong += !hawk_word(near, bin->first + 8 * j, &object) ||
+				 !hawk_slabs_mark(&jemalloc->slabs, object, HAWK_OBJECT_CACHED);
 	}
 	return mark_stack(jemalloc, cache->bins[0].order - 8);
 }

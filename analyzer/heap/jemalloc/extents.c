@@ -120,10 +120,12 @@ static bool take(void *context, const struct hawk_jemalloc_element *element)
 	if (hawk_near_read(taker->near, element->extent, words, sizeof(words)) != sizeof(words))
 		return true;
 	bytes = words[2] & -(uint64_t)PAGE_BYTES;
+	if ((words[1] & -(uint64_t)PAGE_BYTES) != element->page)
+		return true;
 	taker->err = add_metadata(taker, element->extent);
-	if (taker->err || (words[1] & -(uint64_t)PAGE_BYTES) != element->page)
-		return !taker->err;
-	taker->err = hawk_claims_add(&jemalloc->memory, element->page, element->page + bytes);
+	if (!taker->err)
+		taker->err =
+			hawk_claims_add(&jemalloc->memory, element->page, element->page + bytes);
 	if (taker->err || !is_active(jemalloc->layout, words[0]))
 		return !taker->err;
 	if (words[0] >> SLAB_BIT & 1) {
@@ -149,12 +151,15 @@ struct hawk_error *hawk_jemalloc_read_extents(struct hawk_jemalloc *jemalloc,
 	struct hawk_near near = {.target = jemalloc->target};
 	struct choice choice = {.near = &near};
 	struct taker taker = {.jemalloc = jemalloc, .near = &near};
-	struct hawk_error *err = hawk_jemalloc_each(root, &near, NULL, vote, &choice);
+	uint64_t budget = hawk_budget_to_read(jemalloc->target);
+	struct hawk_error *err = hawk_jemalloc_each(root, &near, &budget, NULL, vote, &choice);
 
 	jemalloc->layout = &layouts[choice.votes[1] > choice.votes[0]];
 	taker.unaligned = choice.unaligned;
+	budget = hawk_budget_to_read(jemalloc->target);
 	if (!err)
-		err = hawk_jemalloc_each(root, &near, &jemalloc->metadata, take, &taker);
+		err = hawk_jemalloc_each(root, &near, &budget, &jemalloc->metadata, take, &taker);
+	jemalloc->differing += !budget;
 	return err ? err : taker.err;
 }
 
@@ -184,7 +189,7 @@ static void read_bitmap(struct hawk_jemalloc *jemalloc, struct hawk_near *near, 
 struct hawk_error *hawk_jemalloc_finish_extents(struct hawk_jemalloc *jemalloc)
 {
 	struct hawk_near near = {.target = jemalloc->target};
-	struct hawk_error *err = hawk_slabs_finish(&jemalloc->slabs);
+	struct hawk_error *err = hawk_slabs_finish(&jemalloc->slabs, jemalloc->target);
 
 	for (size_t i = 0; !err && i < jemalloc->extent_count; i++) {
 		uint64_t extent = jemalloc->extents[i];

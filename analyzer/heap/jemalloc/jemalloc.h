@@ -68,10 +68,10 @@ struct hawk_jemalloc_element {
 typedef bool hawk_jemalloc_element_function(void *context,
 					    const struct hawk_jemalloc_element *element);
 
-/** Gives all elements that are not empty, ascending. `metadata` takes the tree's memory; may be
- * NULL. */
+/** Gives all elements that are not empty, ascending, until `*budget` is spent. `metadata` takes
+ * the tree's memory; may be NULL. */
 struct hawk_error *hawk_jemalloc_each(const struct hawk_jemalloc_root *root, struct hawk_near *near,
-				      struct hawk_claims *metadata,
+				      uint64_t *budget, struct hawk_claims *metadata,
 				      hawk_jemalloc_element_function *take, void *context);
 
 #endif

@@ -4,9 +4,11 @@
  * Reads the tree of pages. An element of a leaf leads to an extent, and the extent's address leads
  * back to that element; this proves leaf and root.
  *
- *     2 levels (48 bits):  root[2^18] by 1 GiB -> leaf[2^18] of 8 bytes: class << 48 | extent |
- * flags 3 levels (57 bits):  root[2^15] by 4 TiB -> node[2^15] by 128 MiB -> leaf[2^15] of 16
- * bytes: extent, class << 5 | flags
+ *     2 levels (48 bits):  root[2^18] by 1 GiB -> leaf[2^18] of 8 bytes
+ *     3 levels (57 bits):  root[2^15] by 4 TiB -> node[2^15] by 128 MiB -> leaf[2^15] of 16 bytes
+ *
+ *     8 bytes:   class << 48 | extent | flags
+ *     16 bytes:  extent | class << 5 | flags
  */
 #include "jemalloc.h"
 
@@ -67,7 +69,8 @@ static bool element_fits(struct hawk_near *near, bool wide, uint64_t leaf, uint6
 
 /* Tests some elements of a possible leaf. `*address` is the memory that most of them describe. Each
  * page of a larger extent names it, so not all elements lead back. */
-static bool is_leaf(struct hawk_near *near, bool wide, uint64_t leaf, uint64_t *address)
+static bool is_leaf(struct hawk_near *near, uint64_t *budget, bool wide, uint64_t leaf,
+		    uint64_t *address)
 {
 	uint64_t end = leaf + leaf_bytes(wide), at = leaf, word, found;
 	unsigned fit = 0, seen = 0;
@@ -78,29 +81,28 @@ static bool is_leaf(struct hawk_near *near, bool wide, uint64_t leaf, uint64_t *
 			fit++;
 			*address = found;
 		} else if (!fit && seen > 2) {
-			return false;
+			break;
 		}
 		at = wide ? ((at - leaf) | 15) + 1 + leaf : at + 8;
 	}
-	return fit;
+	return hawk_charge(budget, at - leaf) && fit;
 }
 
 /* Tests a pointer at `at` to a possible leaf or node; `*root` is the start of its tree. */
-static bool find_root(struct hawk_near *near, bool wide, uint64_t at, uint64_t pointer,
-		      uint64_t *root)
+static bool find_root(struct hawk_near *near, uint64_t *budget, bool wide, uint64_t at,
+		      uint64_t pointer, uint64_t *root)
 {
 	uint64_t address, entry = pointer, leaf;
 
 	if (!wide) {
-		if (!is_leaf(near, false, pointer, &address))
+		if (!is_leaf(near, budget, false, pointer, &address))
 			return false;
 		*root = at - 8 * (address >> (PAGE_LOG2 + NARROW_BITS));
 		return true;
 	}
-	for (unsigned i = 0;
-	     i < 4 && hawk_next_word(near, &entry, pointer + (8 << WIDE_BITS), &leaf);
-	     i++, entry += 8) {
-		if (leaf % EXTENT_ALIGNMENT || !is_leaf(near, true, leaf, &address))
+	if (hawk_next_word(near, &entry, pointer + (8 << WIDE_BITS), &leaf) &&
+	    hawk_charge(budget, entry - pointer)) {
+		if (leaf % EXTENT_ALIGNMENT || !is_leaf(near, budget, true, leaf, &address))
 			return false;
 		if ((address >> (PAGE_LOG2 + WIDE_BITS) & ((1 << WIDE_BITS) - 1)) !=
 		    (entry - pointer) / 8)
@@ -140,10 +142,10 @@ static bool is_known(const struct hawk_jemalloc *jemalloc, uint64_t root)
 
 /* Takes a root if nine tenths of its elements agree: a few may agree by chance in other memory. */
 static struct hawk_error *try_root(struct hawk_jemalloc *jemalloc, struct hawk_near *near,
-				   struct hawk_jemalloc_root root)
+				   uint64_t *budget, struct hawk_jemalloc_root root)
 {
 	struct agreement agreement = {.near = near};
-	struct hawk_error *err = hawk_jemalloc_each(&root, near, NULL, agree, &agreement);
+	struct hawk_error *err = hawk_jemalloc_each(&root, near, budget, NULL, agree, &agreement);
 
 	if (err || !agreement.seen || agreement.fit * 10 < agreement.seen * 9 ||
 	    jemalloc->root_count == ROOTS_MAX)
@@ -156,7 +158,7 @@ static struct hawk_error *try_root(struct hawk_jemalloc *jemalloc, struct hawk_n
 }
 
 static struct hawk_error *search(struct hawk_jemalloc *jemalloc, struct hawk_near *near,
-				 const struct hawk_mapping *mapping, bool wide)
+				 uint64_t *budget, const struct hawk_mapping *mapping, bool wide)
 {
 	uint64_t at = (mapping->start + 7) & -UINT64_C(8), pointer, root;
 	uint64_t end = mapping->start + mapping->present_bytes;
@@ -165,7 +167,7 @@ static struct hawk_error *search(struct hawk_jemalloc *jemalloc, struct hawk_nea
 
 	if (mapping->end - mapping->start < root_bytes)
 		return NULL;
-	for (; !err && hawk_next_word(near, &at, end, &pointer); at += 8) {
+	for (; !err && *budget && hawk_next_word(near, &at, end, &pointer); at += 8) {
 		const struct hawk_mapping *to =
 			pointer % EXTENT_ALIGNMENT
 				? NULL
@@ -173,9 +175,10 @@ static struct hawk_error *search(struct hawk_jemalloc *jemalloc, struct hawk_nea
 
 		if (to && hawk_is_anonymous(jemalloc->target, to) &&
 		    to->end - pointer >= (UINT64_C(8) << shape_of(wide).bits) &&
-		    find_root(near, wide, at, pointer, &root) && root >= mapping->start &&
-		    root + root_bytes <= mapping->end && !is_known(jemalloc, root))
-			err = try_root(jemalloc, near, (struct hawk_jemalloc_root){root, wide});
+		    find_root(near, budget, wide, at, pointer, &root) && root >= mapping->start &&
+		    root <= mapping->end - root_bytes && !is_known(jemalloc, root))
+			err = try_root(jemalloc, near, budget,
+				       (struct hawk_jemalloc_root){root, wide});
 	}
 	return err;
 }
@@ -185,6 +188,7 @@ struct hawk_error *hawk_jemalloc_find_roots(struct hawk_jemalloc *jemalloc)
 	size_t count;
 	const struct hawk_mapping *mappings = hawk_target_mappings(jemalloc->target, &count);
 	struct hawk_near near = {.target = jemalloc->target};
+	uint64_t budget = hawk_budget_to_search;
 	struct hawk_error *err = NULL;
 
 	for (size_t i = 0; i < count && !err; i++) {
@@ -192,9 +196,9 @@ struct hawk_error *hawk_jemalloc_find_roots(struct hawk_jemalloc *jemalloc)
 
 		if (!hawk_is_module_data(jemalloc->target, &mappings[i]))
 			continue;
-		err = search(jemalloc, &near, &mappings[i], false);
+		err = search(jemalloc, &near, &budget, &mappings[i], false);
 		if (!err && jemalloc->root_count == before)
-			err = search(jemalloc, &near, &mappings[i], true);
+			err = search(jemalloc, &near, &budget, &mappings[i], true);
 	}
 	return err;
 }
@@ -202,6 +206,7 @@ struct hawk_error *hawk_jemalloc_find_roots(struct hawk_jemalloc *jemalloc)
 /** A walk over a tree. */
 struct walk {
 	struct hawk_near *near;
+	uint64_t *budget;
 	struct hawk_claims *metadata;
 	hawk_jemalloc_element_function *take;
 	void *context;
@@ -240,6 +245,7 @@ static struct hawk_error *each_of_leaf(struct walk *walk, uint64_t leaf, uint64_
 		if (element.extent)
 			walk->ended = !walk->take(walk->context, &element);
 	}
+	walk->ended |= !hawk_charge(walk->budget, at - leaf);
 	return NULL;
 }
 
@@ -259,14 +265,16 @@ static struct hawk_error *each_of_node(struct walk *walk, uint64_t node, uint64_
 						levels - 1)
 				 : each_of_leaf(walk, next, page);
 	}
+	walk->ended |= !hawk_charge(walk->budget, at - node);
 	return err;
 }
 
 struct hawk_error *hawk_jemalloc_each(const struct hawk_jemalloc_root *root, struct hawk_near *near,
-				      struct hawk_claims *metadata,
+				      uint64_t *budget, struct hawk_claims *metadata,
 				      hawk_jemalloc_element_function *take, void *context)
 {
 	struct walk walk = {.near = near,
+			    .budget = budget,
 			    .metadata = metadata,
 			    .take = take,
 			    .context = context,

@@ -69,6 +69,7 @@ struct reading {
 	bool scoring;
 	uint64_t last; /**< the last page taken: it has an entry for each of its slices */
 	unsigned pages, wrong, fit, seen;
+	uint64_t budget;
 };
 
 static struct hawk_error *take_page(struct reading *reading, uint64_t slice, uint64_t address)
@@ -82,6 +83,7 @@ static struct hawk_error *take_page(struct reading *reading, uint64_t slice, uin
 	reading->last = address;
 	reading->pages++;
 	if (!hawk_mimalloc_read_page(&reading->layout->page, reading->near, address, &page) ||
+	    page.start >> HAWK_MIMALLOC_SLICE_LOG2 < slice ||
 	    (page.start >> HAWK_MIMALLOC_SLICE_LOG2 != slice &&
 	     address >> HAWK_MIMALLOC_SLICE_LOG2 != slice)) {
 		reading->wrong++;
@@ -110,6 +112,7 @@ static struct hawk_error *read_part(struct reading *reading, uint64_t part, uint
 		    (reading->pages >= PAGES_SAMPLED || (reading->wrong && reading->pages < 4)))
 			break;
 	}
+	hawk_charge(&reading->budget, at - part);
 	return err;
 }
 
@@ -119,13 +122,14 @@ static struct hawk_error *read_parts(struct reading *reading)
 	struct hawk_error *err = NULL;
 
 	reading->last = 0;
-	for (; !err && hawk_next_word(reading->near, &at, end, &part); at += 8) {
+	for (; !err && reading->budget && hawk_next_word(reading->near, &at, end, &part); at += 8) {
 		if (part % 8 || !hawk_target_mapping_at(reading->mimalloc->target, part))
 			break; /* past the end of a shorter table */
 		err = read_part(reading, part, (at - reading->parts) / 8 << PART_LOG2);
 		if (reading->scoring && (reading->wrong || reading->pages >= PAGES_SAMPLED))
 			break;
 	}
+	hawk_charge(&reading->budget, at - reading->parts);
 	return err;
 }
 
@@ -152,8 +156,11 @@ static bool try_map(struct reading *reading, uint64_t map)
 
 		attempt.layout = &layouts[i];
 		attempt.scoring = true;
-		if (!find_parts(reading->near, &layouts[i], map, &attempt.parts) ||
-		    read_parts(&attempt) || !attempt.pages || attempt.wrong * 10 > attempt.pages ||
+		if (!find_parts(reading->near, &layouts[i], map, &attempt.parts))
+			continue;
+		read_parts(&attempt); /* takes nothing: no error */
+		reading->budget = attempt.budget;
+		if (!attempt.pages || attempt.wrong * 10 > attempt.pages ||
 		    attempt.fit * 10 < attempt.seen * 9)
 			continue;
 		reading->layout = attempt.layout;
@@ -169,7 +176,7 @@ static bool search(struct reading *reading, const struct hawk_mapping *mapping)
 	uint64_t at = (mapping->start + 7) & -UINT64_C(8), pointer;
 	uint64_t end = mapping->start + mapping->present_bytes;
 
-	for (; hawk_next_word(reading->near, &at, end, &pointer); at += 8) {
+	for (; reading->budget && hawk_next_word(reading->near, &at, end, &pointer); at += 8) {
 		const struct hawk_mapping *to =
 			pointer % 4096 ? NULL : hawk_target_mapping_at(target, pointer);
 
@@ -184,7 +191,9 @@ struct hawk_error *hawk_mimalloc_read_map(struct hawk_mimalloc *mimalloc)
 	size_t count;
 	const struct hawk_mapping *mappings = hawk_target_mappings(mimalloc->target, &count);
 	struct hawk_near near = {.target = mimalloc->target};
-	struct reading reading = {.mimalloc = mimalloc, .near = &near};
+	struct reading reading = {
+		.mimalloc = mimalloc, .near = &near, .budget = hawk_budget_to_search};
+	struct hawk_error *err;
 
 	for (size_t i = 0; i < count; i++) {
 		if (!hawk_is_module_data(mimalloc->target, &mappings[i]) ||
@@ -192,7 +201,10 @@ struct hawk_error *hawk_mimalloc_read_map(struct hawk_mimalloc *mimalloc)
 			continue;
 		mimalloc->version = reading.layout->version;
 		mimalloc->layout = &reading.layout->page;
-		return read_parts(&reading);
+		reading.budget = hawk_budget_to_read(mimalloc->target);
+		err = read_parts(&reading);
+		mimalloc->differing += !reading.budget;
+		return err;
 	}
 	return NULL;
 }

@@ -124,7 +124,7 @@ static struct hawk_error *find(struct hawk_mimalloc *mimalloc)
 	if (!err && !mimalloc->page_count)
 		err = hawk_mimalloc_read_segments(mimalloc);
 	if (!err && mimalloc->page_count)
-		err = hawk_slabs_finish(&mimalloc->slabs);
+		err = hawk_slabs_finish(&mimalloc->slabs, mimalloc->target);
 	if (err || !mimalloc->page_count)
 		return err;
 	mark_free(mimalloc);

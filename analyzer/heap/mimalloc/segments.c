@@ -181,37 +181,30 @@ static struct hawk_error *read_segment(void *context, uint64_t segment)
 	return err;
 }
 
-/* Returns true if a module's data holds the key. */
-static bool is_in_data(const struct hawk_target *target, struct hawk_near *near, uint64_t key)
+static bool is_key(const struct keys *keys, size_t layout, uint64_t word)
+{
+	for (size_t i = 0; i < keys->counts[layout]; i++)
+		if (keys->keys[layout][i] == word)
+			return true;
+	return false;
+}
+
+/* Finds the key of some segment that a module's data holds as well. */
+static bool find_key(const struct hawk_target *target, const struct keys *keys, size_t layout,
+		     uint64_t *ret)
 {
 	size_t count;
 	const struct hawk_mapping *mappings = hawk_target_mappings(target, &count);
 
-	for (size_t i = 0; i < count; i++) {
-		uint64_t at = (mappings[i].start + 7) & -UINT64_C(8), word;
+	for (size_t i = 0; keys->counts[layout] && i < count; i++) {
+		uint64_t at = (mappings[i].start + 7) & -UINT64_C(8);
 		uint64_t end = mappings[i].start + mappings[i].present_bytes;
 
 		if (!hawk_is_module_data(target, &mappings[i]))
 			continue;
-		for (; hawk_next_word(near, &at, end, &word); at += 8)
-			if (word == key)
+		for (; hawk_next_word(keys->near, &at, end, ret); at += 8)
+			if (*ret >> KEY_LOG2 && is_key(keys, layout, *ret))
 				return true;
-	}
-	return false;
-}
-
-/* Finds the key that some segments share and that a module's data holds. */
-static bool find_key(const struct hawk_target *target, struct hawk_near *near,
-		     const struct keys *keys, size_t layout, uint64_t *ret)
-{
-	for (size_t i = 0; i < keys->counts[layout]; i++) {
-		bool tried = false;
-
-		for (size_t j = 0; j < i; j++)
-			tried |= keys->keys[layout][j] == keys->keys[layout][i];
-		*ret = keys->keys[layout][i];
-		if (!tried && is_in_data(target, near, *ret))
-			return true;
 	}
 	return false;
 }
@@ -235,7 +228,7 @@ struct hawk_error *hawk_mimalloc_read_segments(struct hawk_mimalloc *mimalloc)
 
 		if (layouts[i].cookie != cookie) {
 			cookie = layouts[i].cookie;
-			found = find_key(mimalloc->target, &near, &keys, i, &key);
+			found = find_key(mimalloc->target, &keys, i, &key);
 		}
 		if (!found)
 			continue;

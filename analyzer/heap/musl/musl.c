@@ -70,7 +70,7 @@ static struct hawk_error *add_group(struct hawk_musl *musl, struct hawk_near *ne
 	uint64_t back, bytes = GROUP_HEADER + group.stride * group.slots;
 
 	if (!hawk_word(near, group.start, &back) || back != address || !group.stride ||
-	    group.stride > UINT64_C(1) << 47) {
+	    group.stride > UINT64_C(1) << 47 || group.start + bytes < group.start) {
 		musl->differing++;
 		return NULL;
 	}
@@ -158,7 +158,8 @@ static struct hawk_error *read_areas(struct hawk_musl *musl, struct hawk_near *n
 
 	if (!hawk_word(near, musl->context + FIRST_AREA, &area))
 		return NULL;
-	for (uint64_t i = 0; !err && area && area != mark && i < AREAS_MAX; i++) {
+	for (uint64_t i = 0;
+	     !err && area && area % PAGE_BYTES == 0 && area != mark && i < AREAS_MAX; i++) {
 		err = read_area(musl, near, area);
 		if (!(i & (i + 1)))
 			mark = area;
@@ -217,8 +218,9 @@ static uint64_t find_aligned(struct hawk_near *near, const struct hawk_musl_grou
 		unsigned slot, code;
 		uint64_t offset;
 
-		if (read_head(near, at, &slot, &code, &offset) && slot == number &&
-		    group->start + GROUP_HEADER + UNIT * offset == at)
+		if (!read_head(near, at, &slot, &code, &offset))
+			break; /* the core lacks it */
+		if (slot == number && group->start + GROUP_HEADER + UNIT * offset == at)
 			return at;
 	}
 	return 0;
@@ -287,15 +289,16 @@ static bool enter_next(struct hawk_musl_cursor *cursor)
 	return true;
 }
 
-/* Enters the group in the slot that begins at `start`. */
-static void enter_slot(struct hawk_musl_cursor *cursor, uint64_t start)
+/* Enters the group at the start of the slot [start, end), unless it is larger than the slot. */
+static void enter_slot(struct hawk_musl_cursor *cursor, uint64_t start, uint64_t end)
 {
 	const struct hawk_musl *musl = cursor->musl;
 	size_t group =
 		hawk_array_first_above(musl->groups, musl->group_count, sizeof(*musl->groups),
 				       offsetof(struct hawk_musl_group, start), start - 1);
 
-	if (group < musl->group_count && musl->groups[group].start == start)
+	if (group < musl->group_count && musl->groups[group].start == start &&
+	    end_of(&musl->groups[group]) <= end)
 		enter(cursor, group);
 }
 
@@ -317,7 +320,7 @@ bool hawk_musl_next(struct hawk_musl_cursor *cursor, struct hawk_musl_block *ret
 		if (content == BLOCK)
 			return true;
 		if (content == GROUP_OF_OTHERS)
-			enter_slot(cursor, ret->start);
+			enter_slot(cursor, ret->start, ret->start + group->stride);
 	}
 	return false;
 }

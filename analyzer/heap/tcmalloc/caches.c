@@ -120,9 +120,8 @@ static struct hawk_error *search_old(struct hawk_tcmalloc *tcmalloc, struct hawk
 	uint64_t end = mapping->start + mapping->present_bytes;
 
 	for (; hawk_next_word(near, &at, end, &cache); at += 8)
-		for (unsigned i = 0;
-		     i < OLD_CACHES_MAX && cache && is_old_cache(tcmalloc, near, cache + LISTS);
-		     i++) {
+		while (tcmalloc->caches < OLD_CACHES_MAX && cache &&
+		       is_old_cache(tcmalloc, near, cache + LISTS)) {
 			mark_lists(tcmalloc, near, cache + LISTS, OLD_STRIDE);
 			if (!hawk_word(near, cache + OLD_NEXT, &cache))
 				break;

@@ -30,6 +30,7 @@ static uint64_t mask(unsigned bits)
 struct map {
 	uint64_t root;
 	bool old;
+	uint64_t budget; /**< to read it with */
 };
 
 /* Returns the leaf that holds the page, or 0. */
@@ -123,8 +124,7 @@ static bool find_map(const struct hawk_tcmalloc *tcmalloc, struct hawk_near *nea
 	if (!tcmalloc->span_count || !hawk_tcmalloc_span(near, tcmalloc->spans[0], &span))
 		return false;
 	for (size_t i = 0; i < count; i++)
-		if (mappings[i].flags & HAWK_MAPPING_WRITE &&
-		    (hawk_is_module_data(tcmalloc->target, &mappings[i])) &&
+		if (hawk_is_module_data(tcmalloc->target, &mappings[i]) &&
 		    find_in_data(tcmalloc, near, &mappings[i], span.page, ret))
 			return true;
 	return false;
@@ -172,7 +172,7 @@ static struct hawk_error *add_large(struct hawk_tcmalloc *tcmalloc, struct hawk_
 /* Reads all spans of one leaf. A large span surely has entries only for its first and last page;
  * entries between may be stale. So a span counts at its first page. */
 static struct hawk_error *read_leaf(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
-				    const struct map *map, uint64_t leaf, uint64_t first_page)
+				    struct map *map, uint64_t leaf, uint64_t first_page)
 {
 	uint64_t bytes = UINT64_C(8) << leaf_log2(map), at = leaf, address;
 	struct hawk_error *err = hawk_claims_add(&tcmalloc->metadata, leaf, leaf + bytes);
@@ -190,23 +190,25 @@ static struct hawk_error *read_leaf(struct hawk_tcmalloc *tcmalloc, struct hawk_
 		else if (!span.size_class)
 			err = add_large(tcmalloc, near, address, &span);
 	}
+	hawk_charge(&map->budget, at - leaf);
 	return err;
 }
 
 static struct hawk_error *read_node(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
-				    const struct map *map, uint64_t node, uint64_t first_page,
+				    struct map *map, uint64_t node, uint64_t first_page,
 				    unsigned log2, unsigned page_log2)
 {
 	uint64_t at = node, end = node + (UINT64_C(8) << log2), next;
 	struct hawk_error *err = NULL;
 
-	for (; !err && hawk_next_word(near, &at, end, &next); at += 8) {
+	for (; !err && map->budget && hawk_next_word(near, &at, end, &next); at += 8) {
 		uint64_t page = first_page + ((at - node) / 8 << page_log2);
 
 		err = page_log2 > leaf_log2(map) ? read_node(tcmalloc, near, map, next, page,
 							     OLD_NODE_LOG2, OLD_LEAF_LOG2)
 						 : read_leaf(tcmalloc, near, map, next, page);
 	}
+	hawk_charge(&map->budget, at - node);
 	return err;
 }
 
@@ -226,9 +228,11 @@ struct hawk_error *hawk_tcmalloc_read_large(struct hawk_tcmalloc *tcmalloc)
 	tcmalloc->large_missing = !find_map(tcmalloc, &near, &map);
 	if (tcmalloc->large_missing)
 		return NULL;
+	map.budget = hawk_budget_to_read(tcmalloc->target);
 	err = map.old ? read_node(tcmalloc, &near, &map, map.root, 0, OLD_NODE_LOG2,
 				  OLD_LEAF_LOG2 + OLD_NODE_LOG2)
 		      : read_node(tcmalloc, &near, &map, map.root, 0, ROOT_LOG2, LEAF_LOG2);
+	tcmalloc->differing += !map.budget;
 	if (tcmalloc->sample_count)
 		qsort(tcmalloc->samples, tcmalloc->sample_count, sizeof(*tcmalloc->samples),
 		      by_start);

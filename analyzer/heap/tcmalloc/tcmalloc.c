@@ -27,7 +27,7 @@ static struct hawk_error *find(struct hawk_tcmalloc *tcmalloc)
 	if (err)
 		return err;
 	hawk_claims_sort(&tcmalloc->pages);
-	err = hawk_slabs_finish(&tcmalloc->slabs);
+	err = hawk_slabs_finish(&tcmalloc->slabs, tcmalloc->target);
 	if (!err)
 		err = hawk_tcmalloc_mark_free(tcmalloc);
 	if (!err)
