@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What fuzz targets of allocators' walkers share: a heap is read from a compact description (see
+ * sparse_core.h) by one walker, and what must hold whatever the input is asserted.
+ */
+#ifndef WALKER_INPUT_H
+#define WALKER_INPUT_H
+
+#include <stdlib.h>
+
+#include "hawk/heap/allocator.h"
+#include "hawk/heap/heap.h"
+#include "hawk/heap/source.h"
+#include "sparse_core.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static inline void require_order(const struct hawk_heap *heap)
+{
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < heap->spans.count; i++) {
+		const struct hawk_heap_span *span = &heap->spans.items[i];
+
+		if (span->start < end || span->start >= span->end)
+			abort();
+		end = span->end;
+	}
+}
+
+static inline void read_by_walker(const struct hawk_heap_source *source, const uint8_t *data,
+				  size_t size)
+{
+	struct hawk_findings findings;
+	struct hawk_allocator allocator;
+	struct hawk_target *target;
+	struct hawk_heap heap;
+
+	hawk_findings_init(&findings);
+	target = sparse_core_open(data, size, &findings);
+	if (hawk_heap_load_from(&source, 1, target, &findings, &heap))
+		abort();
+	require_order(&heap);
+	if (heap.found_count && hawk_heap_allocator(&heap.found[0], &allocator) &&
+	    heap.sums.blocks >
+		    allocator.objects[HAWK_PIECE_LIVE] + allocator.objects[HAWK_PIECE_INTERNAL])
+		abort();
+	hawk_heap_deinit(&heap);
+	hawk_target_close(target);
+	hawk_findings_deinit(&findings);
+}
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Walkers of allocators on their smallest memories, whole and with words that lie; objects in rows;
+ * claims of memory; virtual tables.
+ */
+#include <inttypes.h>
+
+#include "allocator_worlds.h"
+#include "heap/slabs.h"
+#include "test.h"
+#include "hawk/heap/heap.h"
+#include "hawk/heap/source.h"
+#include "hawk/heap/vtables.h"
+
+struct loaded {
+	struct hawk_findings findings;
+	struct hawk_target *target;
+	struct hawk_heap heap;
+};
+
+typedef void add_world(struct sparse_text *text);
+
+static struct loaded load(const struct hawk_heap_source *source, struct sparse_text *text)
+{
+	struct loaded ret = {0};
+
+	hawk_findings_init(&ret.findings);
+	ret.target = sparse_core_open(text->bytes, text->size, &ret.findings);
+	check(hawk_heap_load_from(&source, 1, ret.target, &ret.findings, &ret.heap));
+	free(text->bytes);
+	return ret;
+}
+
+static void unload(struct loaded *loaded)
+{
+	hawk_heap_deinit(&loaded->heap);
+	hawk_target_close(loaded->target);
+	hawk_findings_deinit(&loaded->findings);
+}
+
+static bool has_finding(const struct loaded *loaded, const char *key)
+{
+	return finding_of(&loaded->findings, key);
+}
+
+static void expect_sound(const struct hawk_heap_source *source, add_world *add, uint64_t blocks)
+{
+	struct sparse_text text = {0};
+	struct loaded loaded;
+
+	add(&text);
+	loaded = load(source, &text);
+	if (loaded.heap.sums.blocks != blocks)
+		fail_msg("%s: %" PRIu64 " blocks", source->name, loaded.heap.sums.blocks);
+	assert_false(has_finding(&loaded, "heap-differs"));
+	assert_false(has_finding(&loaded, "heap-incomplete"));
+	unload(&loaded);
+}
+
+TEST(walkers_read_the_smallest_memories)
+{
+	expect_sound(&hawk_heap_glibc, glibc_world, GLIBC_LIVE + 1); /* and the cache itself */
+	expect_sound(&hawk_heap_jemalloc, jemalloc_world, JEMALLOC_LIVE);
+	expect_sound(&hawk_heap_tcmalloc, tcmalloc_world, TCMALLOC_LIVE);
+	expect_sound(&hawk_heap_mimalloc, mimalloc_world, MIMALLOC_LIVE);
+	expect_sound(&hawk_heap_mimalloc, mimalloc_segment_world, MIMALLOC_LIVE);
+	expect_sound(&hawk_heap_musl, musl_world, MUSL_LIVE);
+}
+
+TEST(a_ring_of_glibc_heaps_is_left)
+{
+	struct sparse_text text = {0};
+	struct loaded loaded;
+
+	glibc_world(&text);
+	sparse_add_memory(&text, GLIBC_HEAP2 + 0x4000000, 33);
+	sparse_add_word(&text, GLIBC_HEAP2 + 0x4000000, GLIBC_ARENA2);
+	sparse_add_word(&text, GLIBC_HEAP2 + 0x4000008, GLIBC_HEAP2 + 0x4000000);
+	sparse_add_word(&text, GLIBC_HEAP2 + 0x4000010, 0x21000);
+	sparse_add_word(&text, GLIBC_ARENA2 + 0x60, GLIBC_HEAP2 + 0x4000100); /* top */
+	loaded = load(&hawk_heap_glibc, &text);
+	assert_true(loaded.heap.spans.count < 100);
+	unload(&loaded);
+}
+
+TEST(a_tree_of_equal_leafs_is_left)
+{
+	struct sparse_text text = {0};
+	struct loaded loaded;
+	uint64_t words[128];
+
+	jemalloc_world(&text);
+	for (unsigned i = 0; i < 128; i++)
+		words[i] = JEMALLOC_LEAF;
+	for (uint64_t i = 0; i < 2048; i++)
+		sparse_add_words(&text, JEMALLOC_ROOT + 1024 * i, words, 128);
+	for (uint64_t i = 0; i < 2048; i++) /* no more holes to skip */
+		sparse_add_word(&text, JEMALLOC_LEAF + 1024 * i + 8, 1);
+	loaded = load(&hawk_heap_jemalloc, &text);
+	assert_true(loaded.heap.sums.blocks <= JEMALLOC_LIVE);
+	unload(&loaded);
+}
+
+TEST(a_span_that_is_larger_than_the_core_is_left_out)
+{
+	struct sparse_text text = {0};
+	struct loaded loaded;
+
+	tcmalloc_world(&text);
+	sparse_add_word(&text, TCMALLOC_SPAN + 8, UINT64_C(1) << 34);
+	loaded = load(&hawk_heap_tcmalloc, &text);
+	assert_true(loaded.heap.sums.blocks <= 1);
+	assert_true(has_finding(&loaded, "heap-differs"));
+	unload(&loaded);
+}
+
+TEST(a_musl_group_larger_than_its_slot_is_not_entered)
+{
+	struct sparse_text text = {0};
+	struct loaded loaded;
+
+	musl_world(&text);
+	sparse_add_word(&text, MUSL_AREA + 0x60, 31 | 2 << 6); /* 32 slots */
+	loaded = load(&hawk_heap_musl, &text);
+	assert_int_equal(loaded.heap.sums.blocks, MUSL_LIVE - 2);
+	unload(&loaded);
+}
+
+TEST(claims_are_disjoint_and_ignore_what_wraps_around)
+{
+	struct hawk_claims claims = {0};
+
+	check(hawk_claims_add(&claims, 50, 60));
+	check(hawk_claims_add(&claims, 10, 20));
+	check(hawk_claims_add(&claims, 20, 30));
+	check(hawk_claims_add(&claims, 12, 15));
+	check(hawk_claims_add(&claims, 70, 40));
+	hawk_claims_sort(&claims);
+	assert_int_equal(claims.count, 2);
+	assert_int_equal(claims.items[0].end, 30);
+	assert_int_equal(hawk_claims_from(&claims, 30)->start, 50);
+	assert_null(hawk_claims_from(&claims, 60));
+	hawk_claims_deinit(&claims);
+}
+
+TEST(slabs_overlap_nothing_and_lists_end_in_rings)
+{
+	struct sparse_text text = {0};
+	struct hawk_slabs slabs = {0};
+	struct loaded loaded;
+	struct hawk_near near;
+
+	sparse_add_memory(&text, 0x10000, 1);
+	sparse_add_word(&text, 0x10010, 0x10020);
+	sparse_add_word(&text, 0x10020, 0x10010);
+	loaded = load(&hawk_heap_musl, &text);
+	near = (struct hawk_near){.target = loaded.target};
+	check(hawk_slabs_add(&slabs, 0x10000, 16, 8));
+	check(hawk_slabs_add(&slabs, 0x10040, 16, 8));
+	check(hawk_slabs_add(&slabs, 0x20000, 8, UINT64_C(1) << 44));
+	check(hawk_slabs_add(&slabs, UINT64_MAX - 64, 16, 8));
+	check(hawk_slabs_add(&slabs, 0x30000, UINT64_MAX, 2));
+	check(hawk_slabs_finish(&slabs, loaded.target));
+	assert_int_equal(slabs.count, 1);
+	assert_int_equal(slabs.overlapping, 2);
+	assert_int_equal(hawk_slabs_mark_list(&slabs, &near, 0x10010, UINT64_MAX, HAWK_OBJECT_FREE),
+			 2);
+	assert_false(hawk_slabs_mark(&slabs, 0x10018, HAWK_OBJECT_FREE));
+	assert_null(hawk_slabs_at(&slabs, 0x10080));
+	hawk_slabs_deinit(&slabs);
+	unload(&loaded);
+}
+
+TEST(virtual_tables_are_found_by_their_type_infos)
+{
+	enum { DATA = 0x7f000000 };
+	struct sparse_text text = {0};
+	struct hawk_vtables vtables = {0};
+	struct loaded loaded;
+
+	sparse_add_module(&text, DATA, 1);
+	/* __si_class_type_info's table at 0x110, its type_info at 0x200, its base's at 0x240 */
+	sparse_add_word(&text, DATA + 0x108, DATA + 0x200);
+	sparse_add_word(&text, DATA + 0x200, DATA + 0x110);
+	sparse_add_word(&text, DATA + 0x210, DATA + 0x240);
+	sparse_add_word(&text, DATA + 0x240, DATA + 0x110);
+	/* a class of ours: table at 0x310, type_info at 0x400 */
+	sparse_add_word(&text, DATA + 0x308, DATA + 0x400);
+	sparse_add_word(&text, DATA + 0x400, DATA + 0x110);
+	loaded = load(&hawk_heap_musl, &text);
+	vtables.target = loaded.target;
+	check(hawk_vtables_find(&vtables));
+	assert_non_null(hawk_vtables_at(&vtables, DATA + 0x310));
+	assert_null(hawk_vtables_at(&vtables, DATA + 0x318));
+	assert_null(hawk_vtables_at(&vtables, 0));
+	hawk_vtables_deinit(&vtables);
+	unload(&loaded);
+}
