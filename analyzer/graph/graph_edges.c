@@ -47,6 +47,7 @@ struct part {
 };
 
 struct job {
+	const struct hawk_heap *heap;
 	const struct hawk_block_index *index;
 	uint32_t *offsets; /**< within a part's edges until the parts are joined */
 	uint32_t *edges;   /**< of all parts, while they are joined */
@@ -146,6 +147,9 @@ static void read_block(const struct job *job, struct part *part, uint32_t block)
 	if (!batch->block_count)
 		batch->first_block = block;
 	batch->starts[batch->block_count++] = batch->count;
+	/* An allocator's pointers lead to free blocks, and stale ones to any. */
+	if (hawk_heap_is_internal(job->heap, block))
+		return;
 	while (hawk_block_next_stretch(job->index, block, &stretch)) {
 		uint64_t at = stretch.start, end = stretch.end & -(uint64_t)HAWK_WORD_BYTES;
 
@@ -311,7 +315,7 @@ static struct hawk_error *read_parts(struct job *job, struct hawk_graph *graph)
 
 struct hawk_error *hawk_graph_read_edges(const struct hawk_heap *heap, struct hawk_graph *ret)
 {
-	CLEANUP(job) struct job job = {.index = &heap->index};
+	CLEANUP(job) struct job job = {.heap = heap, .index = &heap->index};
 	struct hawk_graph graph = {.heap = heap, .count = heap->index.count};
 	struct hawk_error *err = prepare(&job, heap->target);
 

@@ -59,7 +59,7 @@ static void add_explained(struct finder *finder, uint32_t number, uint32_t sourc
 static void judge_contents(struct finder *finder, uint32_t number, uint32_t source, uint32_t block,
 			   uint64_t value)
 {
-	const struct hawk_block_index *index = finder->explainer.index;
+	const struct hawk_block_index *index = &finder->explainer.heap->index;
 	unsigned heuristic = hawk_explainer_explain(&finder->explainer, block, value);
 
 	if (heuristic)
@@ -74,10 +74,10 @@ static void judge_prefix(struct finder *finder, uint32_t number, uint32_t source
 {
 	bool known = source == HAWK_BLOCK_NOWHERE ? hawk_explained_root(&finder->explained, number)
 						  : hawk_explained_edge(&finder->explained, number);
-	uint64_t inside = value - hawk_block_start(finder->explainer.index, block);
+	uint64_t inside = value - hawk_block_start(&finder->explainer.heap->index, block);
 
 	if (!known && hawk_prefixes_has(finder->prefixes, block, inside) &&
-	    inside < hawk_block_size(finder->explainer.index, block))
+	    inside < hawk_block_size(&finder->explainer.heap->index, block))
 		add_explained(finder, number, source, HAWK_HEURISTIC_PREFIX);
 }
 
@@ -130,7 +130,7 @@ static void find_in_words(struct finder *finder, const struct hawk_word_range *r
 		uint64_t value;
 
 		memcpy(&value, range->bytes + i * WORD, WORD);
-		if (edges[*edge] != hawk_block_index_edge(finder->explainer.index, value))
+		if (edges[*edge] != hawk_block_index_edge(&finder->explainer.heap->index, value))
 			continue;
 		++*edge;
 		if (edges[*edge - 1] & HAWK_EDGE_INTERIOR)
@@ -146,7 +146,7 @@ static struct hawk_error *find_in_block(struct finder *finder, struct hawk_words
 	struct hawk_stretch stretch = {0};
 	struct hawk_word_range range;
 
-	while (hawk_block_next_stretch(finder->explainer.index, block, &stretch)) {
+	while (hawk_block_next_stretch(&finder->explainer.heap->index, block, &stretch)) {
 		uint64_t at = stretch.start, end = stretch.end & -(uint64_t)WORD;
 
 		while (at < end && hawk_words_next(words, at, end, &range)) {
@@ -326,7 +326,7 @@ struct hawk_error *hawk_heuristics_find(const struct hawk_graph *graph, unsigned
 			.explainer =
 				{
 					.near = {.target = graph->heap->target},
-					.index = &graph->heap->index,
+					.heap = graph->heap,
 					.heuristics = heuristics,
 					.vtables = vtables,
 				},

@@ -6,7 +6,7 @@
  */
 #include "hawk/graph/heuristics_explain.h"
 
-#include "hawk/heap/block_index.h"
+#include "hawk/heap/heap.h"
 #include "hawk/target/words.h"
 #include "length_prefix.h"
 
@@ -40,13 +40,13 @@ bool hawk_explainer_read_word(struct hawk_explainer *explainer, uint64_t at, uin
 	return read_bytes(explainer, at, ret, WORD);
 }
 
-static bool is_string(struct hawk_explainer *explainer, uint64_t start, uint64_t size)
+static bool is_string(struct hawk_explainer *explainer, uint64_t start, struct hawk_requested size)
 {
 	uint64_t length;
 	uint64_t capacity;
 
-	return size > 3 * WORD && hawk_explainer_read_word(explainer, start + WORD, &capacity) &&
-	       capacity == size - 3 * WORD - 1 &&
+	return hawk_explainer_read_word(explainer, start + WORD, &capacity) &&
+	       capacity <= size.most && hawk_requested_has(size, 3 * WORD + capacity + 1) &&
 	       hawk_explainer_read_word(explainer, start, &length) && length <= capacity;
 }
 
@@ -116,8 +116,8 @@ static bool is_base_class(struct hawk_explainer *explainer, uint64_t start, uint
 
 /* Returns true if a known header lies at `start` and the bytes behind the contents fit its layout.
  */
-static bool has_length_prefix(struct hawk_explainer *explainer, uint64_t start, uint64_t size,
-			      uint64_t offset)
+static bool has_length_prefix(struct hawk_explainer *explainer, uint64_t start,
+			      struct hawk_requested size, uint64_t offset)
 {
 	uint8_t header[HAWK_LENGTH_PREFIX_MAX];
 	struct hawk_length_prefix prefix;
@@ -180,26 +180,42 @@ static bool has_list_node(struct hawk_explainer *explainer, uint64_t start, uint
 		(size - offset >= LIST_NODE_BYTES && is_untracked(explainer, pointer)));
 }
 
+/* Returns true for the length of all that is behind it. */
+static bool is_rest(struct hawk_requested size, uint64_t length)
+{
+	return length <= size.most && hawk_requested_has(size, WORD + length);
+}
+
+/* Returns true for a number of elements that fill the block. */
+static bool is_array(struct hawk_requested size, uint64_t count)
+{
+	uint64_t bytes = (size.most - WORD) / count * count;
+
+	return bytes && hawk_requested_has(size, WORD + bytes);
+}
+
 /* Returns true if the word leads to the block's start, or behind a length there (SQLite's
  * allocator). */
-static bool leads_back(struct hawk_explainer *explainer, uint64_t start, uint64_t size,
+static bool leads_back(struct hawk_explainer *explainer, uint64_t start, struct hawk_requested size,
 		       uint64_t pointer)
 {
 	uint64_t word;
 	uint64_t first;
 
-	if (pointer % WORD || size - (pointer - start) < WORD ||
+	if (pointer % WORD || size.most - (pointer - start) < WORD ||
 	    !hawk_explainer_read_word(explainer, pointer, &word))
 		return false;
 	return word == start ||
 	       (word == start + WORD && hawk_explainer_read_word(explainer, start, &first) &&
-		first == size - WORD);
+		is_rest(size, first));
 }
 
 /* Tries the heuristics that Valgrind does not have. */
-static unsigned explain_more(struct hawk_explainer *explainer, uint64_t start, uint64_t size,
-			     uint64_t pointer)
+static unsigned explain_more(struct hawk_explainer *explainer, uint32_t block,
+			     struct hawk_requested size, uint64_t pointer)
 {
+	uint64_t start = hawk_block_start(&explainer->heap->index, block);
+
 	if ((explainer->heuristics & HAWK_HEURISTIC_LENGTHPREFIX) &&
 	    has_length_prefix(explainer, start, size, pointer - start))
 		return HAWK_HEURISTIC_LENGTHPREFIX;
@@ -207,14 +223,17 @@ static unsigned explain_more(struct hawk_explainer *explainer, uint64_t start, u
 	    leads_back(explainer, start, size, pointer))
 		return HAWK_HEURISTIC_BACKPOINTER;
 	if ((explainer->heuristics & HAWK_HEURISTIC_LISTNODE) &&
-	    has_list_node(explainer, start, size, pointer))
+	    has_list_node(explainer, start, size.most, pointer))
 		return HAWK_HEURISTIC_LISTNODE;
+	if ((explainer->heuristics & HAWK_HEURISTIC_PREFIX) &&
+	    hawk_heap_is_aligned_within(explainer->heap, block, pointer))
+		return HAWK_HEURISTIC_PREFIX;
 	return 0;
 }
 
 /* By the numbers at the block's start. */
-static unsigned explain_by_start(struct hawk_explainer *explainer, uint64_t start, uint64_t size,
-				 uint64_t pointer)
+static unsigned explain_by_start(struct hawk_explainer *explainer, uint64_t start,
+				 struct hawk_requested size, uint64_t pointer)
 {
 	uint64_t first;
 
@@ -224,26 +243,26 @@ static unsigned explain_by_start(struct hawk_explainer *explainer, uint64_t star
 	if (pointer != start + WORD || !hawk_explainer_read_word(explainer, start, &first) ||
 	    !first)
 		return 0;
-	if ((explainer->heuristics & HAWK_HEURISTIC_LENGTH64) && first == size - WORD)
+	if ((explainer->heuristics & HAWK_HEURISTIC_LENGTH64) && is_rest(size, first))
 		return HAWK_HEURISTIC_LENGTH64;
-	if ((explainer->heuristics & HAWK_HEURISTIC_NEWARRAY) && (size - WORD) % first == 0)
+	if ((explainer->heuristics & HAWK_HEURISTIC_NEWARRAY) && is_array(size, first))
 		return HAWK_HEURISTIC_NEWARRAY;
 	return 0;
 }
 
 unsigned hawk_explainer_explain(struct hawk_explainer *explainer, uint32_t block, uint64_t pointer)
 {
-	uint64_t start = hawk_block_start(explainer->index, block);
-	uint64_t size = hawk_block_size(explainer->index, block);
+	uint64_t start = hawk_block_start(&explainer->heap->index, block);
+	struct hawk_requested size = hawk_heap_requested(explainer->heap, block);
 	unsigned heuristic;
 
-	if (pointer <= start || pointer - start > size)
+	if (pointer <= start || pointer - start > size.most)
 		return 0;
-	if (pointer - start == size)
+	if (pointer - start == size.most)
 		return explainer->heuristics & HAWK_HEURISTIC_ENDPOINTER;
 	heuristic = explain_by_start(explainer, start, size, pointer);
 	if (!heuristic && explainer->heuristics & ~(unsigned)HAWK_HEURISTICS_VALGRIND)
-		heuristic = explain_more(explainer, start, size, pointer);
+		heuristic = explain_more(explainer, block, size, pointer);
 	if (!heuristic && explainer->heuristics & HAWK_HEURISTIC_MULTIPLEINHERITANCE &&
 	    is_base_class(explainer, start, pointer))
 		heuristic = HAWK_HEURISTIC_MULTIPLEINHERITANCE;

@@ -39,6 +39,7 @@ enum {
 	MYSQL_MAGIC = 1234,
 	MYSQL_SIZE_AT = 8,
 	GLIB_SIZE_AT = 8,
+	GLIB_ROUNDING = 16,
 	GLIB_MAGIC_AT = 24,
 	GLIB_MAGIC = 0x44ae2bf0,
 	TALLOC_SIZE_AT = 64,
@@ -55,17 +56,19 @@ static uint64_t number(const uint8_t *at, unsigned bytes)
 
 /* An allocator may give more than requested, and redis uses it (malloc_usable_size). Allocators
  * round up by a quarter at most, small blocks to the next 16 bytes; the tracer's header counts. */
-static bool fits_usable(uint64_t bytes, uint64_t block_bytes)
+static bool fits_usable(uint64_t bytes, struct hawk_requested block)
 {
 	const uint64_t header_bytes = 16, rounding = 16;
 
-	return bytes >= block_bytes &&
-	       bytes - block_bytes <= rounding + (block_bytes + header_bytes) / 4;
+	if (block.least < block.most)
+		return hawk_requested_has(block, bytes);
+	return bytes >= block.most &&
+	       bytes - block.most <= rounding + (block.most + header_bytes) / 4;
 }
 
 /* Length, capacity, type: a string of `width` bits. */
-static bool is_sds(const uint8_t *header, unsigned type, unsigned width, uint64_t block_bytes,
-		   struct hawk_length_prefix *ret)
+static bool is_sds(const uint8_t *header, unsigned type, unsigned width,
+		   struct hawk_requested block, struct hawk_length_prefix *ret)
 {
 	unsigned bytes = width / 8;
 	uint64_t header_bytes = 2 * bytes + 1;
@@ -75,7 +78,7 @@ static bool is_sds(const uint8_t *header, unsigned type, unsigned width, uint64_
 	if (header[2 * bytes] != type || length > capacity ||
 	    capacity > UINT64_MAX - header_bytes - 1)
 		return false;
-	if (!fits_usable(header_bytes + capacity + 1, block_bytes))
+	if (!fits_usable(header_bytes + capacity + 1, block))
 		return false;
 	*ret = (struct hawk_length_prefix){header_bytes + length, 1};
 	return true;
@@ -83,116 +86,133 @@ static bool is_sds(const uint8_t *header, unsigned type, unsigned width, uint64_
 
 /* One byte holds the type, which is 0, and above it the length. Empty strings do not count: redis
  * gives them a larger type, and two bytes of 0 are no header. */
-static bool is_sds_5(const uint8_t *header, uint64_t block_bytes, struct hawk_length_prefix *ret)
+static bool is_sds_5(const uint8_t *header, struct hawk_requested block,
+		     struct hawk_length_prefix *ret)
 {
 	unsigned length = header[0] >> SDS_TYPE_BITS;
 
 	if (header[0] & ((1u << SDS_TYPE_BITS) - 1) || !length ||
-	    block_bytes != SDS_5_BYTES + length + 1)
+	    !hawk_requested_has(block, SDS_5_BYTES + length + 1))
 		return false;
 	*ret = (struct hawk_length_prefix){SDS_5_BYTES + length, 1};
 	return true;
 }
 
 /* Length and free bytes of 32 bits each, to the byte. */
-static bool is_old_sds(const uint8_t *header, uint64_t block_bytes, struct hawk_length_prefix *ret)
+static bool is_old_sds(const uint8_t *header, struct hawk_requested block,
+		       struct hawk_length_prefix *ret)
 {
 	uint64_t length = number(header, 4);
 
-	if (U64_BYTES + length + number(header + 4, 4) + 1 != block_bytes)
+	if (!hawk_requested_has(block, U64_BYTES + length + number(header + 4, 4) + 1))
 		return false;
 	*ret = (struct hawk_length_prefix){U64_BYTES + length, 1};
 	return true;
 }
 
 /* A length in bytes, then characters of 1, 2 or 4 bytes, and one that is 0. */
-static bool is_terminated(const uint8_t *header, unsigned width, uint64_t block_bytes,
+static bool is_terminated(const uint8_t *header, unsigned width, struct hawk_requested block,
 			  struct hawk_length_prefix *ret)
 {
 	uint64_t length = number(header, width);
-	uint64_t zeros;
 
-	if (block_bytes < width || length >= block_bytes - width)
+	if (length > block.most)
 		return false;
-	zeros = block_bytes - width - length;
-	if (zeros > TERMINATOR_MAX || (zeros & (zeros - 1)) || length % zeros)
-		return false;
-	*ret = (struct hawk_length_prefix){width + length, (unsigned)zeros};
-	return true;
+	for (unsigned zeros = 1; zeros <= TERMINATOR_MAX; zeros *= 2) {
+		if (length % zeros || !hawk_requested_has(block, width + length + zeros))
+			continue;
+		*ret = (struct hawk_length_prefix){width + length, zeros};
+		return true;
+	}
+	return false;
 }
 
 /* Returns true if the number at `at` is the length of what follows the header. */
 static bool is_rest(const uint8_t *header, unsigned at, uint64_t flags, uint64_t header_bytes,
-		    uint64_t block_bytes, struct hawk_length_prefix *ret)
+		    struct hawk_requested block, struct hawk_length_prefix *ret)
 {
-	if ((number(header + at, 8) & ~flags) != block_bytes - header_bytes)
+	uint64_t size = number(header + at, 8) & ~flags;
+
+	if (size > block.most || !hawk_requested_has(block, header_bytes + size))
 		return false;
-	*ret = (struct hawk_length_prefix){block_bytes, 0};
+	*ret = (struct hawk_length_prefix){header_bytes + size, 0};
 	return true;
 }
 
 /* Returns true for the header of a g_rc_box or g_ref_string, or of my_malloc(). */
-static bool is_box(const uint8_t *header, uint64_t block_bytes, struct hawk_length_prefix *ret)
+static bool is_box(const uint8_t *header, struct hawk_requested block,
+		   struct hawk_length_prefix *ret)
 {
 	uint64_t size = number(header + GLIB_SIZE_AT, 8);
 
-	if (number(header + GLIB_MAGIC_AT, 4) == GLIB_MAGIC && block_bytes - BOX_BYTES >= size &&
-	    block_bytes - BOX_BYTES - size < 16) {
-		*ret = (struct hawk_length_prefix){block_bytes, 0};
+	if (number(header + GLIB_MAGIC_AT, 4) == GLIB_MAGIC && size <= block.most - BOX_BYTES &&
+	    BOX_BYTES + size + GLIB_ROUNDING > block.least) {
+		*ret = (struct hawk_length_prefix){block.most, 0};
 		return true;
 	}
 	return number(header + MYSQL_MAGIC_AT, 4) == MYSQL_MAGIC &&
-	       is_rest(header, MYSQL_SIZE_AT, 0, BOX_BYTES, block_bytes, ret);
+	       is_rest(header, MYSQL_SIZE_AT, 0, BOX_BYTES, block, ret);
 }
 
-static bool is_python_values(const uint8_t *header, uint64_t header_bytes, uint64_t block_bytes,
-			     struct hawk_length_prefix *ret)
+/* `room` attributes, for which there is a header of so many bytes. */
+static bool has_room(const uint8_t *end, uint64_t header_bytes, uint64_t room)
 {
-	const uint8_t *end = header + header_bytes;
-	uint64_t room = (block_bytes - header_bytes) / 8;
-
-	if (header_bytes % PYTHON_STEP || header_bytes > PYTHON_MAX_BYTES ||
-	    block_bytes != header_bytes + 8 * room ||
-	    header_bytes != ((room + PYTHON_USED_AT + PYTHON_STEP - 1) & -(uint64_t)PYTHON_STEP) ||
-	    end[-1] != header_bytes || end[-PYTHON_USED_AT] > room)
+	if (header_bytes != ((room + PYTHON_USED_AT + PYTHON_STEP - 1) & -(uint64_t)PYTHON_STEP) ||
+	    end[-PYTHON_USED_AT] > room)
 		return false;
 	for (int i = 0; i < end[-PYTHON_USED_AT]; i++)
 		if (end[-PYTHON_ORDER_AT - i] >= room)
 			return false;
-	*ret = (struct hawk_length_prefix){block_bytes, 0};
 	return true;
 }
 
-bool hawk_length_prefix_fits(const uint8_t *header, uint64_t header_bytes, uint64_t block_bytes,
-			     struct hawk_length_prefix *ret)
+static bool is_python_values(const uint8_t *header, uint64_t header_bytes,
+			     struct hawk_requested block, struct hawk_length_prefix *ret)
 {
-	if (block_bytes <= header_bytes)
+	const uint8_t *end = header + header_bytes;
+
+	if (header_bytes % PYTHON_STEP || header_bytes > PYTHON_MAX_BYTES ||
+	    end[-1] != header_bytes)
 		return false;
-	if (header_bytes && is_python_values(header, header_bytes, block_bytes, ret))
+	for (uint64_t room = 1; room < header_bytes; room++) {
+		uint64_t bytes = header_bytes + 8 * room;
+
+		if (!hawk_requested_has(block, bytes) || !has_room(end, header_bytes, room))
+			continue;
+		*ret = (struct hawk_length_prefix){bytes, 0};
+		return true;
+	}
+	return false;
+}
+
+bool hawk_length_prefix_fits(const uint8_t *header, uint64_t header_bytes,
+			     struct hawk_requested block, struct hawk_length_prefix *ret)
+{
+	if (block.most <= header_bytes)
+		return false;
+	if (header_bytes && is_python_values(header, header_bytes, block, ret))
 		return true;
 	switch (header_bytes) {
 	case SDS_5_BYTES:
-		return is_sds_5(header, block_bytes, ret);
+		return is_sds_5(header, block, ret);
 	case SDS_8_BYTES:
-		return is_sds(header, 1, 8, block_bytes, ret);
+		return is_sds(header, 1, 8, block, ret);
 	case SDS_16_BYTES:
-		return is_sds(header, 2, 16, block_bytes, ret);
+		return is_sds(header, 2, 16, block, ret);
 	case SDS_32_BYTES:
-		return is_sds(header, 3, 32, block_bytes, ret);
+		return is_sds(header, 3, 32, block, ret);
 	case SDS_64_BYTES:
-		return is_sds(header, 4, 64, block_bytes, ret);
+		return is_sds(header, 4, 64, block, ret);
 	case U32_BYTES:
-		return is_terminated(header, 4, block_bytes, ret);
+		return is_terminated(header, 4, block, ret);
 	case U64_BYTES:
-		return is_terminated(header, 8, block_bytes, ret) ||
-		       is_old_sds(header, block_bytes, ret);
+		return is_terminated(header, 8, block, ret) || is_old_sds(header, block, ret);
 	case MARIADB_BYTES:
-		return is_rest(header, MARIADB_SIZE_AT, MARIADB_FLAGS, header_bytes, block_bytes,
-			       ret);
+		return is_rest(header, MARIADB_SIZE_AT, MARIADB_FLAGS, header_bytes, block, ret);
 	case BOX_BYTES:
-		return is_box(header, block_bytes, ret);
+		return is_box(header, block, ret);
 	case TALLOC_BYTES:
-		return is_rest(header, TALLOC_SIZE_AT, 0, header_bytes, block_bytes, ret);
+		return is_rest(header, TALLOC_SIZE_AT, 0, header_bytes, block, ret);
 	default:
 		return false;
 	}

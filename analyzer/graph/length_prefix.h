@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hawk/heap/requested.h"
+
 enum { HAWK_LENGTH_PREFIX_MAX = 96 }; /**< bytes of the longest header */
 
 /** Conditions on the bytes behind the header. */
@@ -23,10 +25,10 @@ struct hawk_length_prefix {
 };
 
 /**
- * Returns true if the `header_bytes` bytes before a pointer are such a header; they begin a block
- * of `block_bytes` requested bytes. The caller must then check `*ret`.
+ * Returns true if the `header_bytes` bytes before a pointer, which begin `block`, are such a
+ * header. The caller must then check `*ret`.
  */
-bool hawk_length_prefix_fits(const uint8_t *header, uint64_t header_bytes, uint64_t block_bytes,
-			     struct hawk_length_prefix *ret);
+bool hawk_length_prefix_fits(const uint8_t *header, uint64_t header_bytes,
+			     struct hawk_requested block, struct hawk_length_prefix *ret);
 
 #endif

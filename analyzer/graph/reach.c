@@ -107,6 +107,17 @@ static void offer_interior(struct flood *flood, struct interior_walk *walk)
 		offer(flood, walk->graph->edges[walk->edge] >> 1);
 }
 
+/* Marks the allocators' own blocks: they are never lost, and hold nothing. */
+static void mark_internal(struct flood *flood)
+{
+	const struct hawk_heap *heap = flood->ways.graph->heap;
+
+	for (uint32_t block = 0; heap->class_first < heap->trace_count && block < heap->index.count;
+	     block++)
+		if (hawk_heap_is_internal(heap, block))
+			flood->kinds[block] = HAWK_REACH_REACHABLE;
+}
+
 /* Marks blocks that start pointers reach from roots. */
 static void mark_reachable(struct flood *flood, const struct hawk_roots *roots)
 {
@@ -233,6 +244,7 @@ static void make(const struct hawk_graph *graph, const struct hawk_explained *ex
 	struct hawk_progress progress;
 
 	hawk_progress_begin(&progress, "following pointers", graph->count);
+	mark_internal(&flood);
 	mark_reachable(&flood, &graph->roots);
 	hawk_progress_end(&progress);
 	hawk_progress_begin(&progress, "finding lost blocks", expansions(reach, graph->count));

@@ -15,6 +15,8 @@
 #include "hawk/base/quantity.h"
 #include "roots_ranges.h"
 
+enum { PAGE_BYTES = 4096 };
+
 static struct hawk_error *add(struct hawk_roots *roots, struct hawk_root root)
 {
 	if (!hawk_array_reserve(&roots->items, roots->count, &roots->capacity,
@@ -36,16 +38,26 @@ static bool is_freed(const struct hawk_heap *heap, uint64_t address)
 	       hawk_header_is_dead(&hawk_table_header(heap->table)->key, header.word1, address);
 }
 
+/* Returns true for a page's start behind a block of which only the usable size is known: another
+ * mapping begins there. A thread's descriptor leads to its stack. */
+static bool is_page(const struct hawk_heap *heap, uint32_t block, uint64_t address)
+{
+	return !(hawk_heap_knows_of(heap, heap->index.traces[block]) & HAWK_HEAP_EXACT) &&
+	       address % PAGE_BYTES == 0;
+}
+
 /* Returns the edge of a word outside of blocks, as in a graph. */
 static uint32_t edge_of(const struct hawk_heap *heap, uint64_t value)
 {
 	const struct hawk_block_index *index = &heap->index;
 	uint32_t edge = hawk_block_index_edge(index, value);
-	bool end = edge != HAWK_BLOCK_NOWHERE && edge & HAWK_ROOT_INTERIOR &&
-		   value % HAWK_HEADER_BYTES == 0 &&
-		   value - hawk_block_start(index, edge >> 1) == hawk_block_size(index, edge >> 1);
+	uint32_t block = edge >> 1;
 
-	return end && is_freed(heap, value) ? HAWK_BLOCK_NOWHERE : edge;
+	if (edge == HAWK_BLOCK_NOWHERE || !(edge & HAWK_ROOT_INTERIOR) ||
+	    value % HAWK_HEADER_BYTES ||
+	    value - hawk_block_start(index, block) != hawk_block_size(index, block))
+		return edge;
+	return is_freed(heap, value) || is_page(heap, block, value) ? HAWK_BLOCK_NOWHERE : edge;
 }
 
 /* Adds a register's value if it is the address of a block. `number` is the root's address. */

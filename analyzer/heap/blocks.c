@@ -121,3 +121,19 @@ enum hawk_block_state hawk_heap_at(const struct hawk_heap *heap, uint64_t addres
 	return hawk_sealed_dead_at(heap, dead_from(heap, address), address, ret) ? HAWK_BLOCK_DEAD
 										 : HAWK_BLOCK_NONE;
 }
+
+struct hawk_requested hawk_heap_requested(const struct hawk_heap *heap, uint32_t block)
+{
+	/* A rest of a chunk that is too small for one is left to the block. */
+	const uint64_t small = 31, page = 4096, mapped = 1 << 16, header = 16;
+	const struct hawk_heap_origin *origin = hawk_heap_origin(heap, heap->index.traces[block]);
+	uint64_t start = hawk_block_start(&heap->index, block);
+	uint64_t size = hawk_block_size(&heap->index, block);
+	uint64_t slack = size / 4 > header ? size / 4 : header - 1;
+
+	if (origin->knows & HAWK_HEAP_EXACT)
+		slack = 0;
+	else if (origin->rounds_to_16)
+		slack = size >= mapped && start % page == header ? page + small : small;
+	return (struct hawk_requested){size > slack ? size - slack : 0, size};
+}

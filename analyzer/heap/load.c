@@ -82,7 +82,9 @@ static struct hawk_error *make_classes(const struct hawk_heap_found *found, uint
 static struct hawk_error *add_origins(struct hawk_heap_found *found, struct hawk_heap *heap)
 {
 	uint32_t first = heap->trace_count;
-	struct hawk_heap_origin own = {.name = found->source->name, .knows = found->knows};
+	struct hawk_heap_origin own = {.name = found->source->name,
+				       .knows = found->knows,
+				       .rounds_to_16 = found->rounds_to_16};
 	const struct hawk_heap_origin *origins = found->origin_count ? found->origins : &own;
 	unsigned count = found->origin_count ? found->origin_count : 1;
 

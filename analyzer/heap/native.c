@@ -101,6 +101,7 @@ static struct hawk_error *find(const struct hawk_heap_search *search, struct haw
 		err = native->walker->spans(native->state, &ret->spans);
 	ret->small_granules = native->walker->small_granules;
 	ret->blocks_apart = native->walker->blocks_apart;
+	ret->rounds_to_16 = native->walker->rounds_to_16;
 	ret->class_count = CLASS_VTABLE + (native->vtables ? (uint32_t)native->vtables->count : 0);
 	ret->knows = HAWK_HEAP_BLOCKS | HAWK_HEAP_CONTENTS | HAWK_HEAP_ACCOUNTING |
 		     (native->walker->exact ? HAWK_HEAP_EXACT : 0);
@@ -273,6 +274,24 @@ bool hawk_heap_allocator(const struct hawk_heap_found *found, struct hawk_alloca
 	}
 	free(cursor);
 	return cursor;
+}
+
+bool hawk_heap_is_aligned_within(const struct hawk_heap *heap, uint32_t block, uint64_t pointer)
+{
+	uint64_t start = hawk_block_start(&heap->index, block);
+	uint64_t alignment = pointer & -pointer;
+	bool is_given = false;
+
+	/* The first multiple of the alignment in the block. */
+	if (pointer <= start || pointer - start >= alignment)
+		return false;
+	for (unsigned i = 0; i < heap->found_count && !is_given; i++) {
+		const struct native *native = heap->found[i].state;
+
+		if (heap->found[i].source->walk == walk && native->walker->aligns_within)
+			is_given = native->walker->aligns_within(native->state, start);
+	}
+	return is_given;
 }
 
 #define NATIVE_SOURCE(allocator)                                                                   \

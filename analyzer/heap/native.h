@@ -25,6 +25,7 @@ struct hawk_walker {
 	const char *name;
 	bool small_granules; /**< blocks begin on multiples of 8; else of 16 */
 	bool blocks_apart;   /**< no block begins where another one ends */
+	bool rounds_to_16;   /**< see struct hawk_heap_found */
 	bool exact;          /**< sizes are as requested by the program */
 	size_t state_bytes;
 	/** Looks for the allocator. Sets `*is_there` to false if it is absent. Then, and after an
@@ -39,6 +40,9 @@ struct hawk_walker {
 	bool (*next)(void *cursor, bool all, struct hawk_piece *ret);
 	/** Fills all of `ret` but the sums. */
 	void (*describe)(const void *state, struct hawk_allocator *ret);
+	/** Returns true if the program may have been given an aligned pointer into the block at
+	 * `address`, instead of its start. NULL: never. */
+	bool (*aligns_within)(const void *state, uint64_t address);
 	/** Gives the memory that a redacted core needs in addition to metadata spans. NULL = none.
 	 */
 	struct hawk_error *(*keep)(const void *state, hawk_keep_function *take, void *context);

@@ -19,8 +19,9 @@ enum hawk_object_state {
 struct hawk_slab {
 	uint64_t start;
 	uint64_t object_bytes;
-	uint64_t count; /**< of objects */
-	uint64_t first; /**< number of its first object, over all slabs */
+	uint64_t count;     /**< of objects */
+	uint64_t first;     /**< number of its first object, over all slabs */
+	bool aligns_within; /**< some objects were handed out by an aligned pointer to the inside */
 };
 
 /** Zeros are none. */

@@ -205,7 +205,7 @@ struct hawk_error *hawk_redactor_find_verdicts(struct hawk_redactor *redactor,
 	finder->near.target = redactor->target;
 	finder->before = (struct hawk_explainer){
 		.near = {.target = redactor->target},
-		.index = &graph->heap->index,
+		.heap = graph->heap,
 		.heuristics = HAWK_HEURISTICS_ALL,
 		.vtables = vtables,
 	};

@@ -77,7 +77,8 @@ static struct hawk_error *find(const struct hawk_heap_search *search, struct haw
 
 	(void)search;
 	ret->state = list;
-	ret->knows = HAWK_HEAP_CONTENTS | HAWK_HEAP_BLOCKS | HAWK_HEAP_ACCOUNTING;
+	ret->knows = HAWK_HEAP_CONTENTS | HAWK_HEAP_BLOCKS | HAWK_HEAP_ACCOUNTING |
+		     (file->exact ? HAWK_HEAP_EXACT : 0);
 	ret->small_granules = file->small_granules;
 	ret->blocks_apart = !file->small_granules; /* made of a heap with headers */
 	ret->class_count = list ? list->class_count : 0;

@@ -18,6 +18,7 @@ struct list_file {
 	const char *path;
 	const char *names[LIST_CLASSES_MAX]; /**< of classes; NULL = "unnamed" */
 	bool small_granules;
+	bool exact; /**< sizes are those asked for */
 	const struct hawk_heap_span *spans;
 	size_t span_count;
 };

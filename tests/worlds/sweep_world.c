@@ -113,12 +113,12 @@ void sweep_world_index(struct hawk_heap *heap, const struct hawk_sweep_plan *pla
 {
 	struct hawk_sweep_result result;
 
-	heap->knows = HAWK_HEAP_HEADERS;
-	heap->found[0] =
-		(struct hawk_heap_found){.source = &hawk_heap_sealed, .knows = HAWK_HEAP_HEADERS};
+	heap->knows = HAWK_HEAP_HEADERS | HAWK_HEAP_EXACT;
+	heap->found[0] = (struct hawk_heap_found){.source = &hawk_heap_sealed,
+						  .knows = HAWK_HEAP_HEADERS | HAWK_HEAP_EXACT};
 	heap->found_count = heap->origin_count = 1;
 	heap->origins[0] = (struct hawk_heap_origin){
-		.name = "sweep", .knows = HAWK_HEAP_HEADERS, .end = UINT32_MAX};
+		.name = "sweep", .knows = HAWK_HEAP_HEADERS | HAWK_HEAP_EXACT, .end = UINT32_MAX};
 	heap->class_first = UINT32_MAX;
 	check(hawk_block_index_init(&heap->index, hawk_target_present_bytes(heap->target)));
 	sweep_index(heap->target, plan, 1, &heap->index, &result);

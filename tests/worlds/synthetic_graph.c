@@ -312,7 +312,7 @@ struct graph_shape *graph_shape_create(uint32_t count, uint64_t edges_max)
 	check(hawk_area_create(&shape->graph.edges_area, 4 * (edges_max + 1)));
 	shape->found.site_count = GRAPH_TRACES;
 	shape->found.site_of_trace = site_of_trace;
-	shape->found.trace_count = GRAPH_TRACES;
+	shape->found.trace_count = shape->found.class_first = GRAPH_TRACES;
 	shape->graph.heap = &shape->found;
 	shape->graph.count = count;
 	shape->graph.offsets = shape->graph.offsets_area.bytes;

@@ -126,6 +126,7 @@ static void forget(void *state)
 const struct hawk_walker hawk_walker_glibc = {
 	.name = "glibc",
 	.blocks_apart = true,
+	.rounds_to_16 = true,
 	.state_bytes = sizeof(struct hawk_glibc),
 	.find = find,
 	.spans = spans,

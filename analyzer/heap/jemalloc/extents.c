@@ -22,6 +22,11 @@ enum {
 	CLASSES_FINE = 9, /* 8, then multiples of 16 up to 128; later ones in groups of four */
 	CLASS_LOG2 = 7,   /* of the last fine class */
 	GROUP_LOG2 = 2,
+	BASE_BYTES = 2 << 20,
+	BASE_UNITS_MAX = 64,
+	BASE_WORDS = 5,
+	BASE_REST_ADDRESS = 3, /* words from its start */
+	BASE_REST_BYTES = 4,
 };
 
 static const struct hawk_jemalloc_layout layouts[] = {
@@ -186,6 +191,46 @@ static void read_bitmap(struct hawk_jemalloc *jemalloc, struct hawk_near *near, 
 	jemalloc->differing += free_count != bits_of(words[0], layout->free_shift, FREE_BITS);
 }
 
+/* Finds the memory that descriptions of extents were cut from: blocks of 2 MiB or more that begin
+ * with their size and end with what is left of them. */
+static bool find_base(struct hawk_near *near, uint64_t address, struct hawk_claim *ret)
+{
+	const uint64_t unit = BASE_BYTES;
+	uint64_t start = address & -unit;
+
+	for (unsigned i = 0; i < BASE_UNITS_MAX && start >= unit; i++, start -= unit) {
+		uint64_t words[BASE_WORDS];
+
+		if (hawk_near_read(near, start, words, sizeof(words)) != sizeof(words))
+			return false;
+		*ret = (struct hawk_claim){start, start + words[0]};
+		if (ret->end > start && words[0] % unit == 0 && address - start < words[0] &&
+		    words[BASE_REST_ADDRESS] - start <= words[0] &&
+		    words[BASE_REST_ADDRESS] + words[BASE_REST_BYTES] == ret->end)
+			return true;
+	}
+	return false;
+}
+
+/* Claims all around the descriptions: there are arenas, whose pointers lead to slabs. */
+static struct hawk_error *claim_bases(struct hawk_jemalloc *jemalloc, struct hawk_near *near)
+{
+	size_t count = jemalloc->metadata.count;
+	struct hawk_claim base = {0};
+	struct hawk_error *err = NULL;
+
+	for (size_t i = 0; !err && i < count; i++) {
+		uint64_t address = jemalloc->metadata.items[i].start;
+
+		if (address - base.start < base.end - base.start ||
+		    !find_base(near, address, &base))
+			continue;
+		err = hawk_claims_add(&jemalloc->metadata, base.start, base.end);
+	}
+	hawk_claims_sort(&jemalloc->metadata);
+	return err;
+}
+
 struct hawk_error *hawk_jemalloc_finish_extents(struct hawk_jemalloc *jemalloc)
 {
 	struct hawk_near near = {.target = jemalloc->target};
@@ -201,5 +246,5 @@ struct hawk_error *hawk_jemalloc_finish_extents(struct hawk_jemalloc *jemalloc)
 	jemalloc->extent_count = jemalloc->extent_capacity = 0;
 	hawk_claims_sort(&jemalloc->metadata);
 	hawk_claims_sort(&jemalloc->memory);
-	return err;
+	return err ? err : claim_bases(jemalloc, &near);
 }

@@ -25,7 +25,8 @@ static const struct map_layout {
 } layouts[] = {
 	{"3.6",
 	 true,
-	 {.free = 0x10,
+	 {.flags = 8,
+	  .free = 0x10,
 	  .local_free = 0x18,
 	  .block_bytes = 0x20,
 	  .used = 0x28,

@@ -5,7 +5,7 @@
  */
 #include "mimalloc.h"
 
-enum { LISTS = 3, STATE_BITS = 3, HEAPS_MAX = 1 << 16 };
+enum { LISTS = 3, STATE_BITS = 3, HEAPS_MAX = 1 << 16, ALIGNS_WITHIN = 2 };
 
 void hawk_mimalloc_deinit(struct hawk_mimalloc *mimalloc)
 {
@@ -35,6 +35,7 @@ bool hawk_mimalloc_read_page(const struct hawk_mimalloc_page_layout *layout, str
 	ret->lists[2] &= ~(uint64_t)STATE_BITS;
 	ret->capacity = capacity;
 	ret->used = used;
+	ret->aligns_within = bytes[layout->flags] & ALIGNS_WITHIN;
 	if (layout->start_kind == HAWK_PAGE_BY_POINTER) {
 		memcpy(&ret->start, bytes + layout->start, 8);
 	} else if (layout->start_kind == HAWK_PAGE_BY_BYTES) {
@@ -67,11 +68,18 @@ void hawk_mimalloc_score(const struct hawk_mimalloc_page *page, unsigned *fit, u
 struct hawk_error *hawk_mimalloc_add_page(struct hawk_mimalloc *mimalloc,
 					  const struct hawk_mimalloc_page *page)
 {
+	struct hawk_slabs *slabs = &mimalloc->slabs;
+	size_t before = slabs->count;
+	struct hawk_error *err;
+
 	if (!hawk_array_reserve(&mimalloc->pages, mimalloc->page_count, &mimalloc->page_capacity,
 				sizeof(*mimalloc->pages)))
 		return &hawk_enomem;
 	mimalloc->pages[mimalloc->page_count++] = *page;
-	return hawk_slabs_add(&mimalloc->slabs, page->start, page->block_bytes, page->capacity);
+	err = hawk_slabs_add(slabs, page->start, page->block_bytes, page->capacity);
+	if (slabs->count > before)
+		slabs->items[before].aligns_within = page->aligns_within;
+	return err;
 }
 
 static int by_heap(const void *left, const void *right)

@@ -26,6 +26,7 @@ struct hawk_mimalloc_page_layout {
 	bool short_bytes; /**< the block size has 32 bits */
 	uint8_t start;    /**< see `start_kind` */
 	uint8_t heap;
+	uint8_t flags; /**< bit 1 = some blocks were handed out by a pointer to the inside */
 	enum {
 		HAWK_PAGE_BY_SLICE,   /**< behind the slice's start, after a gap that depends on the
 					 size */
@@ -41,6 +42,7 @@ struct hawk_mimalloc_page {
 	uint64_t block_bytes;
 	uint32_t capacity;
 	uint32_t used;
+	bool aligns_within;
 	uint64_t lists[3]; /**< first free blocks; the last list holds blocks freed by other threads
 			    */
 	uint64_t heap;

@@ -17,6 +17,7 @@ static const uint64_t segment_bytes = UINT64_C(32) << 20;
 static const uint64_t huge_bytes = UINT64_C(1) << 31; /* a block size that means one block */
 
 static const struct hawk_mimalloc_page_layout old_page = {
+	.flags = 0xe,
 	.capacity = 0xa,
 	.free = 0x10,
 	.used = 0x18,
@@ -28,6 +29,7 @@ static const struct hawk_mimalloc_page_layout old_page = {
 	.start_kind = HAWK_PAGE_BY_SLICE,
 };
 static const struct hawk_mimalloc_page_layout new_page = {
+	.flags = 0xe,
 	.capacity = 0xa,
 	.free = 0x10,
 	.local_free = 0x18,

@@ -36,6 +36,14 @@ static void describe(const void *state, struct hawk_allocator *ret)
 	ret->differing = mimalloc->differing + mimalloc->slabs.overlapping;
 }
 
+static bool aligns_within(const void *state, uint64_t address)
+{
+	const struct hawk_mimalloc *mimalloc = state;
+	const struct hawk_slab *slab = hawk_slabs_at(&mimalloc->slabs, address);
+
+	return slab && slab->aligns_within;
+}
+
 static void forget(void *state)
 {
 	hawk_mimalloc_deinit(state);
@@ -50,5 +58,6 @@ const struct hawk_walker hawk_walker_mimalloc = {
 	.begin = begin,
 	.next = hawk_slabs_next,
 	.describe = describe,
+	.aligns_within = aligns_within,
 	.forget = forget,
 };

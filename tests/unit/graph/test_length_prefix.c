@@ -15,11 +15,16 @@ static void put(uint8_t *header, unsigned at, uint64_t value, unsigned bytes)
 	memcpy(header + at, &value, bytes);
 }
 
+static struct hawk_requested exactly(uint64_t bytes)
+{
+	return (struct hawk_requested){bytes, bytes};
+}
+
 static bool fits(const uint8_t *header, uint64_t header_bytes, uint64_t block_bytes)
 {
 	struct hawk_length_prefix prefix;
 
-	return hawk_length_prefix_fits(header, header_bytes, block_bytes, &prefix);
+	return hawk_length_prefix_fits(header, header_bytes, exactly(block_bytes), &prefix);
 }
 
 static void expect_end(const uint8_t *header, uint64_t header_bytes, uint64_t block_bytes,
@@ -27,7 +32,7 @@ static void expect_end(const uint8_t *header, uint64_t header_bytes, uint64_t bl
 {
 	struct hawk_length_prefix prefix = {0};
 
-	assert_true(hawk_length_prefix_fits(header, header_bytes, block_bytes, &prefix));
+	assert_true(hawk_length_prefix_fits(header, header_bytes, exactly(block_bytes), &prefix));
 	assert_int_equal(prefix.end, end);
 	assert_int_equal(prefix.zeros, zeros);
 }
@@ -184,6 +189,28 @@ TEST(nothing_but_these_headers_is_known)
 		assert_false(fits(header, bytes, bytes));
 		assert_false(fits(header, bytes, 200));
 	}
+}
+
+TEST(strings_fit_blocks_of_which_only_the_usable_size_is_known)
+{
+	uint8_t short_one = 9 << 3, header[HEADER] = {0};
+	struct hawk_length_prefix prefix;
+
+	for (uint64_t most = 1; most < 64; most++) {
+		struct hawk_requested block = {most > 15 ? most - 15 : 0, most};
+		bool is = most >= 11 && most <= 26;
+
+		assert_int_equal(hawk_length_prefix_fits(&short_one, 1, block, &prefix), is);
+	}
+	put_sds(header, 1, 20, 44);
+	assert_true(hawk_length_prefix_fits(header, 3, (struct hawk_requested){33, 48}, &prefix));
+	assert_false(hawk_length_prefix_fits(header, 3, (struct hawk_requested){33, 47}, &prefix));
+	assert_false(hawk_length_prefix_fits(header, 3, (struct hawk_requested){49, 64}, &prefix));
+	put(header, 0, 30, 8);
+	assert_true(hawk_length_prefix_fits(header, 8, (struct hawk_requested){25, 40}, &prefix));
+	assert_int_equal(prefix.end, 38);
+	assert_int_equal(prefix.zeros, 1);
+	assert_false(hawk_length_prefix_fits(header, 8, (struct hawk_requested){57, 72}, &prefix));
 }
 
 /* Checks the figures of docs/leaks.md. */

@@ -176,6 +176,7 @@ TEST_WITH(struct world *world, world_set_up, world_tear_down, both_sources_say_t
 		world_open_core(world, core);
 		path = write_list(&text);
 		file.path = path;
+		file.exact = true;
 		list = list_source(&file);
 		make_everything(&hawk_heap_sealed, world, &sealed);
 		make_everything(&list, world, &listed);
@@ -185,8 +186,8 @@ TEST_WITH(struct world *world, world_set_up, world_tear_down, both_sources_say_t
 							    HAWK_HEAP_ACCOUNTING | HAWK_HEAP_EXACT |
 							    HAWK_HEAP_COUNTERS | HAWK_HEAP_HEADERS);
 		assert_string_equal(listed.heap.origins[0].name, "list");
-		assert_int_equal(listed.heap.knows,
-				 HAWK_HEAP_CONTENTS | HAWK_HEAP_BLOCKS | HAWK_HEAP_ACCOUNTING);
+		assert_int_equal(listed.heap.knows, HAWK_HEAP_CONTENTS | HAWK_HEAP_BLOCKS |
+							    HAWK_HEAP_ACCOUNTING | HAWK_HEAP_EXACT);
 		assert_null(listed.heap.table);
 		expect_same(&sealed, &listed);
 		unmake(&listed);

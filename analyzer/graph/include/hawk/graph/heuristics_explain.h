@@ -21,7 +21,7 @@ struct hawk_explainer_filter {
 /** An explainer for one thread. Set the first five fields, zero the rest. */
 struct hawk_explainer {
 	struct hawk_near near; /**< the target */
-	const struct hawk_block_index *index;
+	const struct hawk_heap *heap;
 	unsigned heuristics;
 	const struct hawk_vtables *vtables;         /**< NULL = none are known */
 	const struct hawk_explainer_filter *filter; /**< NULL = none */

@@ -15,6 +15,7 @@
 #include "hawk/heap/allocator.h"
 #include "hawk/heap/block_index.h"
 #include "hawk/heap/life.h"
+#include "hawk/heap/requested.h"
 #include "hawk/target/near.h"
 #include "hawk/trace/table.h"
 
@@ -70,10 +71,11 @@ enum { HAWK_HEAP_SOURCES_MAX = 16 };
 
 /** The source of blocks, by their numbers of trace or class. */
 struct hawk_heap_origin {
-	const char *name; /**< of the source */
-	unsigned knows;   /**< enum hawk_heap_knows, of these blocks */
-	uint32_t end;     /**< upper limit of their numbers, exclusive; they begin at the previous
-			     origin's */
+	const char *name;  /**< of the source */
+	unsigned knows;    /**< enum hawk_heap_knows, of these blocks */
+	bool rounds_to_16; /**< see struct hawk_heap_found */
+	uint32_t end;      /**< upper limit of their numbers, exclusive; they begin at the previous
+			      origin's */
 };
 
 /** The reason why a heap is unknown. Unknown is not empty. */
@@ -125,13 +127,20 @@ struct hawk_heap {
 	struct hawk_life life;             /**< zeros without a table */
 };
 
-/** Returns the bits of enum hawk_heap_knows for the blocks with this number of trace or class. */
-static inline unsigned hawk_heap_knows_of(const struct hawk_heap *heap, uint32_t trace)
+/** Returns where blocks with this number of trace or class came from. */
+static inline const struct hawk_heap_origin *hawk_heap_origin(const struct hawk_heap *heap,
+							      uint32_t trace)
 {
 	for (unsigned i = 0; i < heap->origin_count; i++)
 		if (trace < heap->origins[i].end)
-			return heap->origins[i].knows;
-	return heap->origins[0].knows; /* a lost trace */
+			return &heap->origins[i];
+	return &heap->origins[0]; /* a lost trace */
+}
+
+/** Returns the bits of enum hawk_heap_knows for the blocks with this number of trace or class. */
+static inline unsigned hawk_heap_knows_of(const struct hawk_heap *heap, uint32_t trace)
+{
+	return hawk_heap_origin(heap, trace)->knows;
 }
 
 /** Returns true if `what` (enum hawk_heap_knows) holds for all blocks. */
@@ -222,6 +231,21 @@ uint64_t hawk_site_id(const struct hawk_table *table, const struct hawk_trace *t
 
 /** Returns the age in seconds of a block born at `birth_units`, seen from `life.end_units`. */
 double hawk_heap_age_seconds(const struct hawk_heap *heap, uint64_t birth_units);
+
+/** Returns the number of bytes that the program can have requested. */
+struct hawk_requested hawk_heap_requested(const struct hawk_heap *heap, uint32_t block);
+
+/** Returns true for a block of the C library's or an allocator's own. */
+static inline bool hawk_heap_is_internal(const struct hawk_heap *heap, uint32_t block)
+{
+	const struct hawk_class *class = hawk_heap_class(heap, heap->index.traces[block]);
+
+	return class && class->kind == HAWK_CLASS_INTERNAL;
+}
+
+/** Returns true if the allocator can have handed out `pointer`, which leads into the block, as an
+ * aligned one. Never true of a snapshot. */
+bool hawk_heap_is_aligned_within(const struct hawk_heap *heap, uint32_t block, uint64_t pointer);
 
 /** Returns the index into heap->sites of block `block`, UINT32_MAX = none. */
 static inline uint32_t hawk_heap_site_at(const struct hawk_heap *heap, uint32_t block)

@@ -106,6 +106,9 @@ struct hawk_heap_found {
 	bool small_granules; /**< blocks begin on multiples of 8; else of 16 */
 	/** No block begins where another one ends: a header or an allocator's word lies between. */
 	bool blocks_apart;
+	/** Usable sizes are those asked for, rounded up to 16 bytes, and at most 16 more; else up
+	 * to a quarter more. */
+	bool rounds_to_16;
 	uint32_t class_count;     /**< blocks have classes, or traces, below it */
 	struct hawk_table *table; /**< classes are its traces; moves to the heap; or NULL */
 	/** Known kinds of memory, in any order. If no heap span encloses a block, heap/ finds the
