@@ -145,6 +145,21 @@ static bool find_data(struct hawk_unclaimed *walk, uint64_t end)
 	return false;
 }
 
+/* Where anonymous memory begins in a mapping: the kernel joins a module's .bss with what is mapped
+ * behind it. The mapping's end: there is none. */
+static uint64_t anonymous_start(const struct hawk_target *target,
+				const struct hawk_mapping *mapping)
+{
+	const struct hawk_module *module = hawk_target_module_at(target, mapping->start);
+
+	if (hawk_is_anonymous(target, mapping))
+		return mapping->start;
+	return module && mapping->flags & HAWK_MAPPING_WRITE && !mapping->path &&
+			       mapping->end <= user_end && module->end < mapping->end
+		       ? module->end
+		       : mapping->end;
+}
+
 bool hawk_unclaimed_page(struct hawk_unclaimed *walk)
 {
 	size_t count;
@@ -153,12 +168,13 @@ bool hawk_unclaimed_page(struct hawk_unclaimed *walk)
 	walk->at = page_up(walk->at);
 	for (; walk->mapping < count; walk->mapping++) {
 		const struct hawk_mapping *mapping = &mappings[walk->mapping];
+		uint64_t start = page_up(anonymous_start(walk->target, mapping));
 
-		if (walk->at < mapping->start)
-			walk->at = page_up(mapping->start);
+		if (walk->at < start)
+			walk->at = start;
 		if (walk->at < walk->data_end && walk->at < mapping->end)
 			return true;
-		if (hawk_is_anonymous(walk->target, mapping) && find_data(walk, mapping->end))
+		if (walk->at < mapping->end && find_data(walk, mapping->end))
 			return true;
 		walk->data_end = 0;
 	}

@@ -5,8 +5,6 @@
  */
 #include "glibc.h"
 
-enum { SOUND_MIN = 6 /* chunks in a row that prove a run */ };
-
 static uint64_t bytes_of(uint64_t size)
 {
 	return size & ~(uint64_t)HAWK_CHUNK_FLAGS;
@@ -75,13 +73,16 @@ enum hawk_glibc_step hawk_glibc_step(struct hawk_near *near, const struct hawk_g
 	return tell_by_links(near, at);
 }
 
-/* Returns true if sound chunks follow each other from `at` on, or up to the run's end. */
-static bool is_sound(struct hawk_near *near, const struct hawk_glibc_run *run, uint64_t at,
-		     uint64_t size)
+/* Returns true if `least` sound chunks follow each other from `at` on, or up to the run's end, and
+ * none reaches into another allocator's memory. */
+static bool is_sound(const struct hawk_glibc *glibc, struct hawk_near *near,
+		     const struct hawk_glibc_run *run, uint64_t at, uint64_t size, unsigned least)
 {
+	const struct hawk_claim *claim = hawk_claims_from(&glibc->claims, at);
+	uint64_t limit = claim ? claim->start : UINT64_MAX;
 	unsigned count = 0;
 
-	while (count < SOUND_MIN) {
+	while (count < least) {
 		uint64_t bytes, word = size, before;
 
 		switch (hawk_glibc_step(near, run, at, &size, &bytes)) {
@@ -94,28 +95,31 @@ static bool is_sound(struct hawk_near *near, const struct hawk_glibc_run *run, u
 				return false;
 			break;
 		case HAWK_STEP_TOP:
-			return at == run->top || count;
+			return (at == run->top || count) && bytes <= limit - at;
 		case HAWK_STEP_FENCE:
 			return count;
 		default:
 			return false;
 		}
+		if (bytes > limit - at)
+			return false;
 		at += bytes;
 		count++;
 	}
 	return true;
 }
 
-bool hawk_glibc_is_sound(struct hawk_near *near, const struct hawk_glibc_run *run, uint64_t at)
+bool hawk_glibc_is_sound(const struct hawk_glibc *glibc, struct hawk_near *near,
+			 const struct hawk_glibc_run *run, uint64_t at)
 {
 	uint64_t size;
 
 	return hawk_word(near, at + HAWK_CHUNK_SIZE_OFFSET, &size) && is_plausible(run, at, size) &&
-	       is_sound(near, run, at, size);
+	       is_sound(glibc, near, run, at, size, HAWK_GLIBC_SOUND);
 }
 
 uint64_t hawk_glibc_resume(const struct hawk_glibc *glibc, struct hawk_near *near,
-			   const struct hawk_glibc_run *run, uint64_t at)
+			   const struct hawk_glibc_run *run, uint64_t at, unsigned least)
 {
 	while (run->end - at > HAWK_CHUNK_ALIGNMENT + HAWK_CHUNK_BYTES_MIN) {
 		const struct hawk_claim *claim;
@@ -133,7 +137,7 @@ uint64_t hawk_glibc_resume(const struct hawk_glibc *glibc, struct hawk_near *nea
 			return at;
 		if (!hawk_word(near, at + HAWK_CHUNK_SIZE_OFFSET, &size))
 			break;
-		if (is_plausible(run, at, size) && is_sound(near, run, at, size))
+		if (is_plausible(run, at, size) && is_sound(glibc, near, run, at, size, least))
 			return at;
 	}
 	return run->end;
@@ -193,7 +197,9 @@ static void skip(struct hawk_glibc_cursor *cursor, const struct hawk_glibc_run *
 {
 	ret->state = state;
 	ret->word = cursor->size;
-	cursor->at = hawk_glibc_resume(cursor->glibc, &cursor->near, run, from);
+	cursor->at = hawk_glibc_resume(cursor->glibc, &cursor->near, run, from,
+				       state == HAWK_GLIBC_FOREIGN ? HAWK_GLIBC_SOUND_FOREIGN
+								   : HAWK_GLIBC_SOUND);
 	if (!hawk_word(&cursor->near, cursor->at + HAWK_CHUNK_SIZE_OFFSET, &cursor->size))
 		cursor->at = run->end;
 }

@@ -166,12 +166,17 @@ enum hawk_glibc_step hawk_glibc_step(struct hawk_near *near, const struct hawk_g
 				     uint64_t at, uint64_t *size, uint64_t *bytes);
 
 /** Returns true if sound chunks follow each other from `at` on, or up to the run's end. */
-bool hawk_glibc_is_sound(struct hawk_near *near, const struct hawk_glibc_run *run, uint64_t at);
+bool hawk_glibc_is_sound(const struct hawk_glibc *glibc, struct hawk_near *near,
+			 const struct hawk_glibc_run *run, uint64_t at);
+
+/** Sound chunks in a row that show that there are chunks: behind damage, and behind somebody else's
+ * memory, which may look like a few. */
+enum { HAWK_GLIBC_SOUND = 6, HAWK_GLIBC_SOUND_FOREIGN = 64 };
 
 /** Returns the first address above `at`, which lies in the run or just before it, from which chunks
  * are sound, or the run's end. */
 uint64_t hawk_glibc_resume(const struct hawk_glibc *glibc, struct hawk_near *near,
-			   const struct hawk_glibc_run *run, uint64_t at);
+			   const struct hawk_glibc_run *run, uint64_t at, unsigned least);
 
 /** Returns true if chunks lead from `at` to the top or to fence posts; `*end` is the address
  * behind. */

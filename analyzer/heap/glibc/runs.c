@@ -162,7 +162,8 @@ static struct hawk_error *add_pieces(struct hawk_glibc *glibc, struct hawk_near 
 			return err;
 		if (known->sound < end)
 			known->sound =
-				hawk_glibc_resume(glibc, near, run, end - HAWK_CHUNK_ALIGNMENT);
+				hawk_glibc_resume(glibc, near, run, end - HAWK_CHUNK_ALIGNMENT,
+						  HAWK_GLIBC_SOUND_FOREIGN);
 		if (known->sound - end > GAP_MAX || known->sound >= run->end ||
 		    !ends_well(glibc, near, run, known->sound, known, &end))
 			return NULL;
@@ -257,8 +258,9 @@ static struct hawk_error *guess_main(struct hawk_glibc *glibc, struct hawk_near 
 
 		if (!hawk_is_anonymous(glibc->target, &mappings[i]))
 			continue;
-		return hawk_glibc_is_sound(near, &run, run.start) ? hawk_glibc_add_run(glibc, &run)
-								  : NULL;
+		return hawk_glibc_is_sound(glibc, near, &run, run.start)
+			       ? hawk_glibc_add_run(glibc, &run)
+			       : NULL;
 	}
 	return NULL;
 }
