@@ -6,33 +6,54 @@
 namespace shop
 {
 struct Base {
-	virtual ~Base() {}
-	virtual int price() { return 1; }
+	virtual ~Base()
+	{
+	}
+	virtual int price()
+	{
+		return 1;
+	}
 	long number = 1;
 };
 
 struct Other {
-	virtual ~Other() {}
-	virtual int weight() { return 2; }
+	virtual ~Other()
+	{
+	}
+	virtual int weight()
+	{
+		return 2;
+	}
 	long grams = 1;
 };
 
 struct Order : Base, Other {
 	long items[8] = {};
-	int price() override { return 3; }
+	int price() override
+	{
+		return 3;
+	}
 };
 
 template <class T> struct Box : virtual Base {
 	T thing{};
-	int price() override { return 4; }
+	int price() override
+	{
+		return 4;
+	}
 };
 } // namespace shop
 
 namespace
 {
 struct Local {
-	virtual ~Local() {}
-	virtual int height() { return 5; }
+	virtual ~Local()
+	{
+	}
+	virtual int height()
+	{
+		return 5;
+	}
 	long words[20] = {};
 };
 } // namespace

@@ -202,8 +202,7 @@ TEST(addresses_above_47_bits_are_refused)
 
 	check(hawk_block_index_init(&index, 0));
 	err = hawk_block_index_add(&index, &block, 1);
-	if (!err)
-		check_fails(hawk_block_index_finish(&index), HAWK_ERROR_UNSUPPORTED, "");
+	check_fails(err ? err : hawk_block_index_finish(&index), HAWK_ERROR_UNSUPPORTED, "");
 	hawk_block_index_deinit(&index);
 }
 

@@ -207,21 +207,24 @@ FILE_TEST(any_changed_byte_is_told_whether_its_section_is_read_or_not)
 	}
 }
 
+/** A frame where it lies in the file: frames are not aligned. */
+typedef struct hawk_snapshot_frame frame_in_file __attribute__((aligned(1)));
+
 /* Frame `number`; FRAMES = the last one. */
-static struct hawk_snapshot_frame *frame_at(const struct world *world, size_t number)
+static frame_in_file *frame_at(const struct world *world, size_t number)
 {
 	size_t at = sizeof(struct hawk_snapshot_header);
-	struct hawk_snapshot_frame *frame;
+	frame_in_file *frame;
 
 	for (;;) {
-		frame = (struct hawk_snapshot_frame *)(world->bytes + at);
+		frame = (frame_in_file *)(world->bytes + at);
 		if (!number--)
 			return frame;
 		at += sizeof(*frame) + (size_t)frame->stored_bytes;
 	}
 }
 
-static void set_check(struct hawk_snapshot_frame *frame)
+static void set_check(frame_in_file *frame)
 {
 	frame->check = XXH3_64bits_withSeed(frame, offsetof(struct hawk_snapshot_frame, check),
 					    XXH3_64bits(frame + 1, (size_t)frame->stored_bytes));
@@ -230,7 +233,7 @@ static void set_check(struct hawk_snapshot_frame *frame)
 /* The file as it was written before there was a table of contents. */
 static void make_old(struct world *world)
 {
-	struct hawk_snapshot_frame *end = frame_at(world, FRAMES);
+	frame_in_file *end = frame_at(world, FRAMES);
 
 	world->size -= (size_t)end->stored_bytes;
 	end->raw_bytes = end->stored_bytes = 0;
@@ -298,7 +301,7 @@ FILE_TEST(a_frame_that_is_gone_is_refused_without_a_table_of_contents)
 FILE_TEST(a_frame_of_another_section_is_refused)
 {
 	static uint8_t seen[FRAMES * FRAME_NUMBERS];
-	struct hawk_snapshot_frame *frame = frame_at(world, 5);
+	frame_in_file *frame = frame_at(world, 5);
 
 	frame->section = HAWK_SNAPSHOT_SECTIONS;
 	set_check(frame);
