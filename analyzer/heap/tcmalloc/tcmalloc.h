@@ -4,10 +4,10 @@
  * The structures of gperftools' tcmalloc 2.0 to 2.18 in memory. All are found by their shape; no
  * symbol and no file is needed. Private to heap/tcmalloc/.
  *
- *     central list of a class:  | lock | class | empty spans | other spans | ... | full lists kept
- * | span:                     | page | pages | next, previous | free objects | used | class | bits
- * | thread's cache:           a list of free objects for each class page map:                 a
- * page's number -> its span
+ *     central list:  | lock | class | empty spans | other spans | ... | lists handed back |
+ *     span:          | page | pages | next, previous | free objects | used | class | bits |
+ *     thread cache:  a list of free objects for each class
+ *     page map:      a page's number -> its span
  */
 #ifndef HAWK_ANALYZER_HEAP_TCMALLOC_TCMALLOC_H
 #define HAWK_ANALYZER_HEAP_TCMALLOC_TCMALLOC_H
