@@ -4,19 +4,11 @@
  * Reads the tree of pages. An element of a leaf leads to an extent, and the extent's address leads
  * back to that element; this proves leaf and root.
  *
-<<<<<<< ours
  *     2 levels (48 bits):  root[2^18] by 1 GiB -> leaf[2^18] of 8 bytes
  *     3 levels (57 bits):  root[2^15] by 4 TiB -> node[2^15] by 128 MiB -> leaf[2^15] of 16 bytes
  *
  *     8 bytes:   class << 48 | extent | flags
  *     16 bytes:  extent | class << 5 | flags
-=======
- *     2 levels (48 bits):  root[2^18] by 1 GiB -> leaf[2^18] by 4 KiB
- *     3 levels (57 bits):  root[2^15] by 4 TiB -> node[2^15] by 128 MiB -> leaf[2^15] by 4 KiB
- *
- *     element of 8 bytes, 2 levels:   class << 48 | extent | flags
- *     element of 16 bytes, 3 levels:  extent, class << 5 | flags
->>>>>>> theirs
  */
 #include "jemalloc.h"
 
