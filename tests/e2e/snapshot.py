@@ -268,6 +268,7 @@ def check_process():
                                stdout=subprocess.PIPE)
     try:
         process.stdout.readline()
+        hawk.wait_for_state(process.pid, "S", "the program to sleep")
         path = os.path.join(folder, "process")
         snapshot(["--pid", str(process.pid)], path)
         live, kept = hawk.document("analyze", f"--pid={process.pid}"), hawk.analyze(path)
