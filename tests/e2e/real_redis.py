@@ -145,7 +145,7 @@ def check_folds():
     hawk.expect(tops[0][0] in ("root", "several") and tops[0][1].startswith("`server` in ") and
                 tops[0][2] >= 0.7 * whole, f"what holds most: {tops[:3]}")
     tree = holders.ask("retained", "--by=tree", "--full", core).splitlines()
-    names = [re.search(r" % +[\d,]+ +(\S+)", line).group(1) for line in tree[5:10]]
+    names = [re.search(r" % +[\d,]+ +(\S+)", line).group(1) for line in tree[4:9]]
     hawk.expect_equal(names, ["initServer", "dictCreate", "_dictExpand", "dictAddRaw",
                               "createObject"], "the way down to the values")
     sites = holders.document("sites", core)
