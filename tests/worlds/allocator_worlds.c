@@ -129,7 +129,7 @@ void tcmalloc_world(struct sparse_text *text)
 
 void mimalloc_world(struct sparse_text *text)
 {
-	const uint64_t heap = 0x20000000000, page = MIMALLOC_PART + 0x20000, slice = heap >> 16;
+	const uint64_t heap = MIMALLOC_HEAP, page = MIMALLOC_PART + 0x20000, slice = heap >> 16;
 
 	sparse_add_module(text, MODULE, 4);
 	sparse_add_memory(text, heap, 16);

@@ -31,6 +31,7 @@ void tcmalloc_world(struct sparse_text *text);
 
 /** mimalloc 3.0: a page of 100 blocks of 64 bytes, two free. 2.0.9: likewise, of 32 bytes. */
 enum { MIMALLOC_LIVE = 98 };
+#define MIMALLOC_HEAP UINT64_C(0x20000000000)
 #define MIMALLOC_MAP  UINT64_C(0x7f7000000000)
 #define MIMALLOC_PART UINT64_C(0x7f7100000000)
 void mimalloc_world(struct sparse_text *text);

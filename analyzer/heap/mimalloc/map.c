@@ -11,6 +11,7 @@
 
 enum {
 	PART_LOG2 = 13,
+	PART_MASK = (1 << PART_LOG2) - 1,
 	PARTS = 1 << 18,
 	PAGES_SAMPLED = 32,
 	SELF_OFFSET = 0x10,
@@ -73,20 +74,50 @@ struct reading {
 	uint64_t budget;
 };
 
+/* Returns true if the map has an entry for the slice. */
+static bool has_entry(const struct reading *reading, uint64_t slice)
+{
+	uint64_t part, page;
+
+	return hawk_word(reading->near, reading->parts + 8 * (slice >> PART_LOG2), &part) && part &&
+	       hawk_word(reading->near, part + 8 * (slice & PART_MASK), &page) && page;
+}
+
+/* Returns true if the page's memory begins in the slice. */
+static bool begins_in(const struct hawk_mimalloc_page *page, uint64_t slice)
+{
+	uint64_t first = page->start >> HAWK_MIMALLOC_SLICE_LOG2;
+
+	return first == slice ||
+	       (first > slice && page->address >> HAWK_MIMALLOC_SLICE_LOG2 == slice);
+}
+
+/* Returns true for an entry of a page that was given back. mimalloc 3.0.1 leaves these in the map,
+ * for memory that is zero since then or holds other pages (commit bc10fe27). */
+static bool is_left(const struct reading *reading, const struct hawk_mimalloc_page *page,
+		    uint64_t slice)
+{
+	uint64_t own = page->address >> HAWK_MIMALLOC_SLICE_LOG2;
+
+	return own < slice ? has_entry(reading, own) : own == slice && !page->start;
+}
+
 static struct hawk_error *take_page(struct reading *reading, uint64_t slice, uint64_t address)
 {
 	struct hawk_mimalloc *mimalloc = reading->mimalloc;
-	struct hawk_mimalloc_page page;
+	struct hawk_mimalloc_page page = {.address = address};
 	struct hawk_error *err;
+	bool is_page;
 
 	if (address == reading->last || !slice) /* slice 0 has a dummy page for NULL */
 		return NULL;
 	reading->last = address;
+	is_page = hawk_mimalloc_read_page(&reading->layout->page, reading->near, address, &page) &&
+		  begins_in(&page, slice);
+	if (!is_page && is_left(reading, &page, slice))
+		return NULL;
 	reading->pages++;
-	if (!hawk_mimalloc_read_page(&reading->layout->page, reading->near, address, &page) ||
-	    page.start >> HAWK_MIMALLOC_SLICE_LOG2 < slice ||
-	    (page.start >> HAWK_MIMALLOC_SLICE_LOG2 != slice &&
-	     address >> HAWK_MIMALLOC_SLICE_LOG2 != slice)) {
+	if (!is_page) {
 		reading->wrong++;
 		return NULL;
 	}

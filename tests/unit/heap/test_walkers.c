@@ -115,6 +115,23 @@ TEST(a_span_that_is_larger_than_the_core_is_left_out)
 	unload(&loaded);
 }
 
+TEST(entries_that_mimalloc_left_of_its_former_pages_are_ignored)
+{
+	struct sparse_text text = {0};
+	struct loaded loaded;
+	uint64_t slice = MIMALLOC_HEAP >> 16, entries = MIMALLOC_PART + 8 * (slice & 0x1fff);
+
+	mimalloc_world(&text);
+	sparse_add_word(&text, MIMALLOC_HEAP + 0x8000, 1); /* within the page that is there now */
+	sparse_add_memory(&text, MIMALLOC_HEAP + 0x80000, 1);
+	for (uint64_t i = 1; i < 4; i++)
+		sparse_add_word(&text, entries + 16 * i, MIMALLOC_HEAP + 0x8000);
+	sparse_add_word(&text, entries + 8 * 8, MIMALLOC_HEAP + 0x80000); /* zero */
+	loaded = load(&hawk_heap_mimalloc, &text);
+	assert_int_equal(loaded.heap.sums.blocks, MIMALLOC_LIVE);
+	unload(&loaded);
+}
+
 TEST(a_musl_group_larger_than_its_slot_is_not_entered)
 {
 	struct sparse_text text = {0};
