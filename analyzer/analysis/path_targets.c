@@ -5,6 +5,7 @@
  */
 #include "hawk/analysis/path_targets.h"
 
+#include "hawk/analysis/block_order.h"
 #include "hawk/base/cleanup.h"
 
 static void sum_targets(const struct hawk_block_index *index, const struct hawk_paths *paths,
@@ -17,6 +18,21 @@ static void sum_targets(const struct hawk_block_index *index, const struct hawk_
 		hawk_chosen_add_64(&targets->unreached, index, (uint32_t)first,
 				   bits & ~paths->found[first / 64]);
 	}
+}
+
+/** Fills the shown blocks. */
+static struct hawk_error *show_first(const struct hawk_heap *heap, const uint64_t *chosen,
+				     size_t most, struct hawk_path_targets *ret)
+{
+	struct hawk_ranking ranking;
+	struct hawk_error *err = hawk_block_order_first(heap, chosen, most, &ranking);
+	const struct hawk_numbered_block *items = ranking.items;
+
+	ret->blocks = calloc(ranking.count + 1, sizeof(*ret->blocks));
+	for (; !err && ret->blocks && ret->count < ranking.count; ret->count++)
+		ret->blocks[ret->count] = items[ret->count].number;
+	hawk_ranking_deinit(&ranking);
+	return err || ret->blocks ? err : &hawk_enomem;
 }
 
 struct hawk_error *hawk_path_targets_choose(const struct hawk_heap *heap,
@@ -32,10 +48,10 @@ struct hawk_error *hawk_path_targets_choose(const struct hawk_heap *heap,
 	if (err)
 		return err;
 	sum_targets(&heap->index, paths, chosen, ret);
-	return hawk_block_order_first(heap, chosen, most, &ret->shown);
+	return show_first(heap, chosen, most, ret);
 }
 
 void hawk_path_targets_deinit(struct hawk_path_targets *targets)
 {
-	hawk_ranking_deinit(&targets->shown);
+	free(targets->blocks);
 }

@@ -94,14 +94,16 @@ static void keep_chosen(const uint64_t *chosen, struct hawk_refs *refs)
 }
 
 struct hawk_error *hawk_refs_find(const struct hawk_graph *graph, const uint64_t *chosen,
-				  uint32_t block, struct hawk_refs *ret)
+				  uint64_t address, struct hawk_refs *ret)
 {
 	struct hawk_error *err;
 	struct hawk_referrer *items;
 	size_t count;
 
-	*ret = (struct hawk_refs){.block = block};
-	err = hawk_referrers_find(graph, block, &ret->list);
+	*ret = (struct hawk_refs){.address = address};
+	err = hawk_heap_find_block(graph->heap, address, &ret->block);
+	if (!err)
+		err = hawk_referrers_find(graph, ret->block, &ret->list);
 	if (err)
 		return err;
 	while (ret->root_count < ret->list.count && ret->list.items[ret->root_count].root)

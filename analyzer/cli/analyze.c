@@ -410,11 +410,6 @@ const struct hawk_answer hawk_answer_analyze = {
 	.deinit = deinit,
 };
 
-static struct hawk_error *answer(struct hawk_session *session)
-{
-	return hawk_answer_print(session, &hawk_answer_analyze);
-}
-
 static const struct hawk_option options[] = {
 	{"sort", 's', HAWK_OPTION_CHOICE, HAWK_AT(sort), "size|count|total|cum",
 	 "order by live bytes, live blocks, bytes allocated since start; cum: with --by, live "
@@ -448,5 +443,5 @@ const struct hawk_verb hawk_verb_analyze = {
 	.needs = "one core file, or --pid",
 	.live = true,
 	.check = check,
-	.answer = answer,
+	.prints = &hawk_answer_analyze,
 };

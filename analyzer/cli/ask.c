@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "session.h"
+#include "answer.h"
 
 enum { UNPACKING_SECONDS = 2 }; /**< longer unpacking gets a hint */
 
@@ -46,7 +46,8 @@ int hawk_verb_answer(const struct hawk_verb *verb, struct hawk_session *session)
 
 	session->answer_complete = false;
 	session->code = HAWK_EXIT_OK;
-	err = hawk_session_release(session, verb->answer(session));
+	err = verb->prints ? hawk_answer_print(session, verb->prints) : verb->answer(session);
+	err = hawk_session_release(session, err);
 	hawk_session_close_report(session);
 	hawk_bar_clear(&session->bar);
 	err = hawk_session_name_snapshot(session, err);

@@ -178,6 +178,7 @@ enum hawk_takes {
 };
 
 struct hawk_session;
+struct hawk_answer;
 
 /** The place of findings that make an answer incomplete: the answer itself, else stderr. */
 enum hawk_verb_findings {
@@ -211,6 +212,8 @@ struct hawk_verb {
 	/** Checks settings and reads operands into them, before any file is opened. Returns
 	 * mistakes as HAWK_ERROR_USAGE. May be NULL. */
 	struct hawk_error *(*check)(struct hawk_settings *settings);
+	/** What the verb makes and prints; `answer` is NULL then. */
+	const struct hawk_answer *prints;
 	/**
 	 * Prints the answer to session->output. May change session->code, which is HAWK_EXIT_OK.
 	 * Findings show an incomplete answer, unless session->answer_complete is set.
@@ -248,6 +251,12 @@ extern const struct hawk_verb hawk_verb_help;
 extern const char hawk_verb_exit_codes[];
 /** Likewise, for verbs that ask about one address. */
 extern const char hawk_verb_address_exit_codes[];
+
+/** Returns true if `verb` asks one core or process. */
+static inline bool hawk_verb_asks(const struct hawk_verb *verb)
+{
+	return verb->prints || verb->answer;
+}
 
 /** Returns true if `verb` accepts `count` operands behind the core. */
 bool hawk_verb_takes(const struct hawk_verb *verb, int count);

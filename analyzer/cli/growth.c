@@ -102,11 +102,6 @@ const struct hawk_answer hawk_answer_growth = {
 	.deinit = deinit,
 };
 
-static struct hawk_error *answer(struct hawk_session *session)
-{
-	return hawk_answer_print(session, &hawk_answer_growth);
-}
-
 static const struct hawk_option options[] = {
 	{"verdict", '\0', HAWK_OPTION_CHOICE, HAWK_AT(by), "leak|cache|start-up|burst|steady|grows",
 	 "only sites with this verdict"},
@@ -131,5 +126,5 @@ const struct hawk_verb hawk_verb_growth = {
 	.live = true,
 	.findings = HAWK_FINDINGS_IN_JSON,
 	.check = hawk_check_query,
-	.answer = answer,
+	.prints = &hawk_answer_growth,
 };

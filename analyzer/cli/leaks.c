@@ -274,11 +274,6 @@ const struct hawk_answer hawk_answer_leaks = {
 	.deinit = deinit,
 };
 
-static struct hawk_error *answer(struct hawk_session *session)
-{
-	return hawk_answer_print(session, &hawk_answer_leaks);
-}
-
 static const struct hawk_option options[] = {
 	{"kinds", 'k', HAWK_OPTION_STRING, HAWK_AT(kinds), "KIND,...",
 	 "show records of these kinds: definite, indirect, possible, reachable, or all "
@@ -314,5 +309,5 @@ const struct hawk_verb hawk_verb_leaks = {
 	.needs = "one core file, or --pid",
 	.live = true,
 	.check = check,
-	.answer = answer,
+	.prints = &hawk_answer_leaks,
 };

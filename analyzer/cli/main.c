@@ -26,7 +26,7 @@ static int run_settings(const struct hawk_verb *verb, struct hawk_settings *sett
 {
 	if (settings->help)
 		return hawk_help_verb(verb);
-	return verb->answer ? hawk_verb_ask(verb, settings) : verb->run(settings);
+	return hawk_verb_asks(verb) ? hawk_verb_ask(verb, settings) : verb->run(settings);
 }
 
 /** Reads argv[1..] for `verb`, and has it answer. */

@@ -5,66 +5,90 @@
  */
 #include "hawk/analysis/refs.h"
 #include "hawk/base/cleanup.h"
-#include "session.h"
+#include "answer.h"
 
-/** Prints the pointers to one address: as text, or into `json`. */
-static struct hawk_error *print(struct hawk_session *session, const uint64_t *chosen,
-				const char *operand, struct hawk_json *json)
+struct refs {
+	const struct hawk_pointer_report *report;
+	struct hawk_refs *items; /**< by address */
+	size_t count;
+	struct hawk_error *stopped; /**< by the address behind these; NULL = there is none */
+};
+
+static void deinit(void *made)
 {
-	const struct hawk_pointer_report *report = &session->report;
-	struct hawk_refs refs = {0};
-	struct hawk_error *err;
+	struct refs *refs = made;
+
+	for (size_t i = 0; i < refs->count; i++)
+		hawk_refs_deinit(&refs->items[i]);
+	free(refs->items);
+	hawk_error_destroy(refs->stopped);
+}
+
+/** Finds the pointers to each address, up to the first in no block. */
+static struct hawk_error *find(struct hawk_session *session, const uint64_t *chosen,
+			       struct refs *ret)
+{
+	size_t count = (size_t)session->settings->count;
 	uint64_t address;
-	uint32_t block;
 
-	hawk_quantity_parse_hex(operand, &address);
-	err = hawk_report_find_block(report, address, &block);
-	if (!err)
-		err = hawk_refs_find(session->graph, chosen, block, &refs);
-	if (!err && json)
-		hawk_report_refs_json(report, &refs, address, json);
-	else if (!err)
-		hawk_report_refs(report, &refs, address, &session->screen);
-	hawk_refs_deinit(&refs);
-	return err;
+	ret->items = calloc(count, sizeof(*ret->items));
+	if (!ret->items)
+		return &hawk_enomem;
+	while (ret->count < count && !ret->stopped) {
+		hawk_quantity_parse_hex(session->settings->operands[ret->count], &address);
+		ret->stopped =
+			hawk_refs_find(session->graph, chosen, address, &ret->items[ret->count]);
+		if (ret->stopped)
+			hawk_refs_deinit(&ret->items[ret->count]);
+		else
+			ret->count++;
+	}
+	return NULL;
 }
 
-static struct hawk_error *print_all(struct hawk_session *session, const uint64_t *chosen)
-{
-	const struct hawk_settings *settings = session->settings;
-	struct hawk_error *err = NULL;
-	struct hawk_json json;
-
-	if (settings->json) {
-		hawk_report_json_begin(&session->report, &json, session->output, "hawk-core/refs",
-				       4);
-		hawk_json_put_array(&json, "addresses");
-	}
-	for (int i = 0; i < settings->count && !err; i++) {
-		if (i && !settings->json)
-			hawk_output_puts(session->output, "\n");
-		err = print(session, chosen, settings->operands[i], settings->json ? &json : NULL);
-	}
-	if (settings->json) {
-		hawk_json_array_end(&json);
-		hawk_report_json_end(&session->report, &json);
-	}
-	return err;
-}
-
-static struct hawk_error *answer(struct hawk_session *session)
+static struct hawk_error *make(struct hawk_session *session, void *ret)
 {
 	CLEANUP(free_ptr) uint64_t *chosen = NULL;
 	const struct hawk_selector *selector;
+	struct refs *refs = ret;
 	struct hawk_error *err = hawk_session_graph(session);
 
 	if (!err)
 		err = hawk_session_report(session);
+	refs->report = &session->report;
 	selector = hawk_block_filter_selector(session->report.filter);
 	if (!err && selector)
 		err = hawk_selection_bits_make(session->heap, selector, false, &chosen);
-	return err ? err : print_all(session, chosen);
+	return err ? err : find(session, chosen, refs);
 }
+
+static struct hawk_error *print_text(void *made, const struct hawk_screen *screen)
+{
+	struct refs *refs = made;
+
+	hawk_report_refs(refs->report, refs->items, refs->count, screen);
+	return take_ptr(&refs->stopped);
+}
+
+static struct hawk_error *print_json(void *made, struct hawk_output *output)
+{
+	struct refs *refs = made;
+	struct hawk_json json;
+
+	hawk_report_json_begin(refs->report, &json, output, "hawk-core/refs", 4);
+	hawk_report_refs_json(refs->report, refs->items, refs->count, &json);
+	hawk_report_json_end(refs->report, &json);
+	return take_ptr(&refs->stopped);
+}
+
+static const struct hawk_answer prints = {
+	.name = "refs",
+	.bytes = sizeof(struct refs),
+	.make = make,
+	.text = print_text,
+	.json = print_json,
+	.deinit = deinit,
+};
 
 const struct hawk_verb hawk_verb_refs = {
 	.name = "refs",
@@ -82,5 +106,5 @@ const struct hawk_verb hawk_verb_refs = {
 	.operands_max = -1,
 	.findings = HAWK_FINDINGS_IN_JSON,
 	.check = hawk_check_addresses,
-	.answer = answer,
+	.prints = &prints,
 };

@@ -212,11 +212,6 @@ const struct hawk_answer hawk_answer_retained = {
 	.deinit = deinit,
 };
 
-static struct hawk_error *answer(struct hawk_session *session)
-{
-	return hawk_answer_print(session, &hawk_answer_retained);
-}
-
 static const struct hawk_option options[] = {
 	{"by", 'b', HAWK_OPTION_CHOICE, HAWK_AT(by), "site|block|root|tree",
 	 "the holders: sites (the default), single blocks, roots, or roots and then sites"},
@@ -238,5 +233,5 @@ const struct hawk_verb hawk_verb_retained = {
 	.live = true,
 	.findings = HAWK_FINDINGS_IN_JSON,
 	.check = hawk_check_query,
-	.answer = answer,
+	.prints = &hawk_answer_retained,
 };

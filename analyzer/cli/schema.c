@@ -133,11 +133,6 @@ const struct hawk_answer hawk_answer_schema = {
 	.deinit = deinit,
 };
 
-static struct hawk_error *answer(struct hawk_session *session)
-{
-	return hawk_answer_print(session, &hawk_answer_schema);
-}
-
 static const struct hawk_option options[] = {
 	{"top", 'n', HAWK_OPTION_COUNT, HAWK_AT(top), "N", "look at up to N sizes of blocks apart"},
 	{0},
@@ -163,5 +158,5 @@ const struct hawk_verb hawk_verb_schema = {
 	.operands_max = 1,
 	.findings = HAWK_FINDINGS_IN_JSON,
 	.check = check,
-	.answer = answer,
+	.prints = &hawk_answer_schema,
 };

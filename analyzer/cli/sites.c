@@ -104,11 +104,6 @@ const struct hawk_answer hawk_answer_sites = {
 	.deinit = deinit,
 };
 
-static struct hawk_error *answer(struct hawk_session *session)
-{
-	return hawk_answer_print(session, &hawk_answer_sites);
-}
-
 static const struct hawk_option options[] = {
 	{"dot", '\0', HAWK_OPTION_FLAG, HAWK_AT(dot), NULL,
 	 "the graph of the largest sites for Graphviz"},
@@ -131,5 +126,5 @@ const struct hawk_verb hawk_verb_sites = {
 	.live = true,
 	.findings = HAWK_FINDINGS_IN_JSON,
 	.check = check,
-	.answer = answer,
+	.prints = &hawk_answer_sites,
 };

@@ -7,6 +7,7 @@
  */
 #include "unknown.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static bool has_finding(const struct hawk_findings *findings, const char *const *keys)
@@ -77,4 +78,19 @@ const char *hawk_heap_unknown_text(const struct hawk_heap *heap)
 	};
 
 	return heap->knows ? NULL : texts[heap->unknown];
+}
+
+struct hawk_error *hawk_heap_find_block(const struct hawk_heap *heap, uint64_t address,
+					uint32_t *ret)
+{
+	bool interior;
+
+	*ret = hawk_block_index_find(&heap->index, address, &interior);
+	if (*ret != HAWK_BLOCK_NOWHERE)
+		return NULL;
+	if (heap->knows)
+		return hawk_error_create(HAWK_ERROR_NO_BLOCK, "no live block at 0x%" PRIx64,
+					 address);
+	return hawk_error_create(HAWK_ERROR_NOT_FOUND, "0x%" PRIx64 ": no block is known: %s",
+				 address, hawk_heap_unknown_text(heap));
 }

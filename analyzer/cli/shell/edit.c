@@ -38,7 +38,7 @@ static char *next_verb(const char *word, int state)
 	while (hawk_verbs[next]) {
 		const struct hawk_verb *verb = hawk_verbs[next++];
 
-		if (verb->answer && strncmp(verb->name, word, strlen(word)) == 0)
+		if (hawk_verb_asks(verb) && strncmp(verb->name, word, strlen(word)) == 0)
 			return strdup(verb->name);
 	}
 	return NULL;

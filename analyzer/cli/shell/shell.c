@@ -44,7 +44,7 @@ static void watch(struct hawk_output *output, const char *bytes, size_t size)
 /** Returns true for verbs that can answer here. */
 static bool answers(const struct hawk_verb *verb)
 {
-	return verb->answer && verb != &hawk_verb_shell && verb != &hawk_verb_redact &&
+	return hawk_verb_asks(verb) && verb != &hawk_verb_shell && verb != &hawk_verb_redact &&
 	       verb != &hawk_verb_snapshot;
 }
 

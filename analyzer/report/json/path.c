@@ -59,14 +59,14 @@ static struct hawk_error *put_path(const struct hawk_pointer_report *report,
 	return NULL;
 }
 
-struct hawk_error *hawk_report_path_json(const struct hawk_pointer_report *report,
-					 const struct hawk_paths *paths, uint64_t address,
-					 struct hawk_json *json)
+static void put_chosen(const struct hawk_path_targets *targets, struct hawk_json *json)
 {
-	uint32_t block;
-	struct hawk_error *err = hawk_report_find_block(report, address, &block);
-
-	return err ? err : put_path(report, paths, block, json);
+	hawk_json_put_object(json, "chosen");
+	hawk_json_put_integer(json, "objects", targets->all.objects);
+	hawk_json_put_integer(json, "bytes", targets->all.bytes);
+	hawk_json_put_integer(json, "unreached_objects", targets->unreached.objects);
+	hawk_json_put_integer(json, "unreached_bytes", targets->unreached.bytes);
+	hawk_json_object_end(json);
 }
 
 struct hawk_error *hawk_report_paths_json(const struct hawk_pointer_report *report,
@@ -74,18 +74,13 @@ struct hawk_error *hawk_report_paths_json(const struct hawk_pointer_report *repo
 					  const struct hawk_path_targets *targets,
 					  struct hawk_json *json)
 {
-	const struct hawk_numbered_block *shown = targets->shown.items;
 	struct hawk_error *err = NULL;
 
-	hawk_json_put_object(json, "chosen");
-	hawk_json_put_integer(json, "objects", targets->all.objects);
-	hawk_json_put_integer(json, "bytes", targets->all.bytes);
-	hawk_json_put_integer(json, "unreached_objects", targets->unreached.objects);
-	hawk_json_put_integer(json, "unreached_bytes", targets->unreached.bytes);
-	hawk_json_object_end(json);
+	if (report->filter)
+		put_chosen(targets, json);
 	hawk_json_put_array(json, "addresses");
-	for (size_t i = 0; i < targets->shown.count && !err; i++)
-		err = put_path(report, paths, shown[i].number, json);
+	for (size_t i = 0; i < targets->count && !err; i++)
+		err = put_path(report, paths, targets->blocks[i], json);
 	hawk_json_array_end(json);
 	return err;
 }

@@ -69,10 +69,10 @@ static void put_groups(const struct hawk_pointer_report *report, const struct ha
 	hawk_json_array_end(json);
 }
 
-void hawk_report_refs_json(const struct hawk_pointer_report *report, const struct hawk_refs *refs,
-			   uint64_t address, struct hawk_json *json)
+static void put_refs(const struct hawk_pointer_report *report, const struct hawk_refs *refs,
+		     struct hawk_json *json)
 {
-	uint64_t inside = address - hawk_block_start(&report->heap->index, refs->block);
+	uint64_t inside = refs->address - hawk_block_start(&report->heap->index, refs->block);
 
 	hawk_json_object(json);
 	hawk_json_put_object(json, "block");
@@ -83,4 +83,13 @@ void hawk_report_refs_json(const struct hawk_pointer_report *report, const struc
 	put_blocks(report, refs, json);
 	put_groups(report, refs, json);
 	hawk_json_object_end(json);
+}
+
+void hawk_report_refs_json(const struct hawk_pointer_report *report, const struct hawk_refs *refs,
+			   size_t count, struct hawk_json *json)
+{
+	hawk_json_put_array(json, "addresses");
+	for (size_t i = 0; i < count; i++)
+		put_refs(report, &refs[i], json);
+	hawk_json_array_end(json);
 }

@@ -161,21 +161,11 @@ static struct hawk_error *put_path(const struct hawk_pointer_report *report,
 	return NULL;
 }
 
-struct hawk_error *hawk_report_path(const struct hawk_pointer_report *report,
-				    const struct hawk_paths *paths, uint64_t address,
-				    const struct hawk_screen *screen)
-{
-	uint32_t block;
-	struct hawk_error *err = hawk_report_find_block(report, address, &block);
-
-	return err ? err : put_path(report, paths, block, screen);
-}
-
 static void put_sums(const struct hawk_pointer_report *report,
 		     const struct hawk_path_targets *targets, const struct hawk_screen *screen)
 {
 	hawk_screen_heading(screen, "Paths to chosen blocks, largest first, then oldest (%s of %s)",
-			    hawk_quantity_count(targets->shown.count).text,
+			    hawk_quantity_count(targets->count).text,
 			    hawk_quantity_count(targets->all.objects).text);
 	if (!targets->all.objects) {
 		hawk_report_put_none(report, screen);
@@ -195,20 +185,18 @@ struct hawk_error *hawk_report_paths(const struct hawk_pointer_report *report,
 				     const struct hawk_path_targets *targets,
 				     const struct hawk_screen *screen)
 {
-	const struct hawk_numbered_block *shown = targets->shown.items;
 	struct hawk_error *err = NULL;
 
-	put_sums(report, targets, screen);
-	for (size_t i = 0; i < targets->shown.count && !err; i++) {
-		hawk_output_puts(screen->output, "\n");
-		err = put_path(report, paths, shown[i].number, screen);
+	if (report->filter)
+		put_sums(report, targets, screen);
+	for (size_t i = 0; i < targets->count && !err; i++) {
+		hawk_output_puts(screen->output, i || report->filter ? "\n" : "");
+		err = put_path(report, paths, targets->blocks[i], screen);
 	}
-	if (err)
-		return err;
-	if (targets->all.objects > targets->shown.count)
+	if (!err && targets->all.objects > targets->count)
 		hawk_output_printf(
 			screen->output,
 			"\n... %s more; hawk-core merge-paths merges the paths to all of them\n",
-			hawk_quantity_count(targets->all.objects - targets->shown.count).text);
-	return NULL;
+			hawk_quantity_count(targets->all.objects - targets->count).text);
+	return err;
 }

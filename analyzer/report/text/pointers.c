@@ -99,24 +99,6 @@ void hawk_report_put_sampling(const struct hawk_pointer_report *report,
 			   hawk_quantity_bytes(others ? others->inuse_bytes : 0).text);
 }
 
-struct hawk_error *hawk_report_find_block(const struct hawk_pointer_report *report,
-					  uint64_t address, uint32_t *ret)
-{
-	const struct hawk_block_index *index = &report->heap->index;
-	bool interior;
-	uint32_t block = hawk_block_index_find(index, address, &interior);
-
-	if (block != HAWK_BLOCK_NOWHERE) {
-		*ret = block;
-		return NULL;
-	}
-	if (report->heap->knows)
-		return hawk_error_create(HAWK_ERROR_NO_BLOCK, "no live block at 0x%" PRIx64,
-					 address);
-	return hawk_error_create(HAWK_ERROR_NOT_FOUND, "0x%" PRIx64 ": no block is known: %s",
-				 address, hawk_heap_unknown_text(report->heap));
-}
-
 void hawk_report_put_rows(const struct hawk_pointer_report *report,
 			  const struct hawk_screen *screen, hawk_rows_function *put,
 			  const void *context)

@@ -88,10 +88,10 @@ static void put_groups(const struct hawk_pointer_report *report, const struct ha
 		put_group(report, screen, &stacks, &refs->groups[i]);
 }
 
-void hawk_report_refs(const struct hawk_pointer_report *report, const struct hawk_refs *refs,
-		      uint64_t address, const struct hawk_screen *screen)
+static void put_refs(const struct hawk_pointer_report *report, const struct hawk_refs *refs,
+		     const struct hawk_screen *screen)
 {
-	uint64_t inside = address - hawk_block_start(&report->heap->index, refs->block);
+	uint64_t inside = refs->address - hawk_block_start(&report->heap->index, refs->block);
 
 	hawk_screen_style(screen, HAWK_STYLE_HEADING);
 	hawk_output_puts(screen->output, "Pointers to ");
@@ -99,7 +99,16 @@ void hawk_report_refs(const struct hawk_pointer_report *report, const struct haw
 	hawk_report_put_block(report, screen, refs->block, 12);
 	if (inside)
 		hawk_output_printf(screen->output, "  (0x%" PRIx64 " is its byte %" PRIu64 ")\n",
-				   address, inside);
+				   refs->address, inside);
 	put_roots(report, refs, screen);
 	put_groups(report, refs, screen);
+}
+
+void hawk_report_refs(const struct hawk_pointer_report *report, const struct hawk_refs *refs,
+		      size_t count, const struct hawk_screen *screen)
+{
+	for (size_t i = 0; i < count; i++) {
+		hawk_output_puts(screen->output, i ? "\n" : "");
+		put_refs(report, &refs[i], screen);
+	}
 }

@@ -352,29 +352,24 @@ CLASS_TEST(paths_and_referrers_go_through_classes)
 {
 	const uint64_t line = SYNTHETIC_HEAP + STEP + ORDER_BYTES;
 	struct hawk_refs refs = {0};
-	uint32_t block;
+	struct hawk_path_targets targets = {.blocks = &refs.block, .count = 1};
 	struct hawk_json json;
 
+	check(hawk_refs_find(&world->graph, NULL, line, &refs));
 	class_world_begin(world, false);
-	check(hawk_report_path(&world->report, &world->paths, line, &world->screen));
+	check(hawk_report_paths(&world->report, &world->paths, &targets, &world->screen));
 	class_world_end(world);
 	class_world_expect(world, "Order");
 	class_world_expect(world, "shop::Line");
 	class_world_begin_json(world, &json);
-	hawk_json_put_array(&json, "addresses");
-	check(hawk_report_path_json(&world->report, &world->paths, line, &json));
-	hawk_json_array_end(&json);
+	check(hawk_report_paths_json(&world->report, &world->paths, &targets, &json));
 	class_world_end_json(world, &json);
-	check(hawk_report_find_block(&world->report, line, &block));
-	check(hawk_refs_find(&world->graph, NULL, block, &refs));
 	class_world_begin(world, false);
-	hawk_report_refs(&world->report, &refs, line, &world->screen);
+	hawk_report_refs(&world->report, &refs, 1, &world->screen);
 	class_world_end(world);
 	class_world_expect(world, "Order");
 	class_world_begin_json(world, &json);
-	hawk_json_put_array(&json, "addresses");
-	hawk_report_refs_json(&world->report, &refs, line, &json);
-	hawk_json_array_end(&json);
+	hawk_report_refs_json(&world->report, &refs, 1, &json);
 	class_world_end_json(world, &json);
 	hawk_refs_deinit(&refs);
 }

@@ -20,17 +20,18 @@ struct hawk_refs_group {
 };
 
 struct hawk_refs {
-	uint32_t block;
+	uint64_t address;
+	uint32_t block;                 /**< contains it */
 	struct hawk_referrers list;     /**< roots, then blocks by site, offset and number */
 	size_t root_count;              /**< at the head of the list */
 	struct hawk_refs_group *groups; /**< most pointers first */
 	size_t group_count;
 };
 
-/** Finds the roots that point to `block`, and of blocks those in `chosen` (bits; NULL = all).
- * Deinitialize `*ret` in any case. */
+/** Finds the roots that point to the block at `address`, and of blocks those in `chosen` (bits;
+ * NULL = all). Fails as hawk_heap_find_block() does. Deinitialize `*ret` in any case. */
 struct hawk_error *hawk_refs_find(const struct hawk_graph *graph, const uint64_t *chosen,
-				  uint32_t block, struct hawk_refs *ret);
+				  uint64_t address, struct hawk_refs *ret);
 void hawk_refs_deinit(struct hawk_refs *refs);
 
 #endif

@@ -204,6 +204,11 @@ enum hawk_block_state {
  */
 const char *hawk_heap_unknown_text(const struct hawk_heap *heap);
 
+/** Finds the block that contains `address`, the whole one if carved; the error says why there is
+ * none. */
+struct hawk_error *hawk_heap_find_block(const struct hawk_heap *heap, uint64_t address,
+					uint32_t *ret);
+
 /** Returns the state of an address; sets `*ret` for every state but HAWK_BLOCK_NONE. */
 enum hawk_block_state hawk_heap_at(const struct hawk_heap *heap, uint64_t address,
 				   struct hawk_block *ret);

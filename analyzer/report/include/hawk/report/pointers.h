@@ -74,11 +74,6 @@ void hawk_report_json_retained(const uint64_t *retained, bool exact, struct hawk
 /** Returns the site of live blocks that were not sampled and so have no stack; NULL = none. */
 const struct hawk_site *hawk_report_not_sampled(const struct hawk_heap *heap);
 
-/** Finds the block at `address`, the whole one if carved; the error gives the reason if none is
- * found. */
-struct hawk_error *hawk_report_find_block(const struct hawk_pointer_report *report,
-					  uint64_t address, uint32_t *ret);
-
 /** Begins a document: "schema", "version", "source", and "sampled" if stacks were sampled. */
 void hawk_report_json_begin(const struct hawk_pointer_report *report, struct hawk_json *json,
 			    struct hawk_output *output, const char *schema, unsigned lines);
@@ -90,28 +85,18 @@ void hawk_report_json_end(const struct hawk_pointer_report *report, struct hawk_
 void hawk_report_put_sampling(const struct hawk_pointer_report *report,
 			      const struct hawk_screen *screen);
 
-/** Prints who points at the block of `refs`, which holds `address`. */
+/** Prints who points at each of `count` blocks, as text, as JSON ("addresses"). */
 void hawk_report_refs(const struct hawk_pointer_report *report, const struct hawk_refs *refs,
-		      uint64_t address, const struct hawk_screen *screen);
+		      size_t count, const struct hawk_screen *screen);
 void hawk_report_refs_json(const struct hawk_pointer_report *report, const struct hawk_refs *refs,
-			   uint64_t address, struct hawk_json *json);
+			   size_t count, struct hawk_json *json);
 
-/**
- * Prints the shortest path to `address`, or that no root leads there. Fails if no block contains
- * it.
- */
-struct hawk_error *hawk_report_path(const struct hawk_pointer_report *report,
-				    const struct hawk_paths *paths, uint64_t address,
-				    const struct hawk_screen *screen);
-struct hawk_error *hawk_report_path_json(const struct hawk_pointer_report *report,
-					 const struct hawk_paths *paths, uint64_t address,
-					 struct hawk_json *json);
-
+/** Prints the shortest path to each target, or that no root leads there; with sums if
+ * `report->filter` chose them. As JSON: "chosen", "addresses". */
 struct hawk_error *hawk_report_paths(const struct hawk_pointer_report *report,
 				     const struct hawk_paths *paths,
 				     const struct hawk_path_targets *targets,
 				     const struct hawk_screen *screen);
-/** "chosen", "addresses". */
 struct hawk_error *hawk_report_paths_json(const struct hawk_pointer_report *report,
 					  const struct hawk_paths *paths,
 					  const struct hawk_path_targets *targets,
