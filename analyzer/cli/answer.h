@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Answers shared by several verbs: made once, then printed as text or JSON. `html`, `redact` and
- * `analyze --full` make and print answers of other verbs; none runs another verb.
+ * Answers: made once, then printed as text or JSON. The ones declared here serve several verbs:
+ * `html`, `redact` and `analyze --full` make and print them; none runs another verb.
  */
 #ifndef HAWK_ANALYZER_CLI_ANSWER_H
 #define HAWK_ANALYZER_CLI_ANSWER_H

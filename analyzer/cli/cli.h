@@ -189,8 +189,8 @@ enum hawk_verb_findings {
 
 /**
  * One verb; each has a file of its own, with its options. Verbs that ask one core or process have
- * `answer`, and may be asked again and again with the same session (hawk-core shell); the others
- * have `run`.
+ * `prints` or `answer`, and may be asked again and again with the same session (hawk-core shell);
+ * the others have `run`.
  */
 struct hawk_verb {
 	const char *name;

@@ -71,11 +71,14 @@ static struct hawk_error *put_document(struct page *page, const struct hawk_answ
 static struct hawk_error *put_sources(struct hawk_session *session,
 				      const struct hawk_profile *profile)
 {
-	const struct hawk_strings *folders = &session->settings->source_directories;
-	const struct hawk_source_directories directories = {folders->items, folders->count};
+	struct hawk_source_lines lines = {0};
+	struct hawk_error *err = hawk_source_lines_make(profile, NULL, &lines);
+	const struct hawk_source_listing listing = hawk_session_listing(session, profile, &lines);
 
-	return hawk_html_sources(profile, session->symbols, &directories, &session->findings,
-				 session->output);
+	if (!err)
+		err = hawk_html_sources(&listing, session->output);
+	hawk_source_lines_deinit(&lines);
+	return err;
 }
 
 /** Puts the profile `what` as the part "profile-NAME". */

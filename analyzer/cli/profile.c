@@ -293,3 +293,18 @@ struct hawk_error *hawk_profile_open(const struct hawk_settings *settings, const
 	hawk_session_deinit(&session);
 	return err && core ? hawk_error_prefix(err, "%s", core) : err;
 }
+
+struct hawk_source_listing hawk_session_listing(struct hawk_session *session,
+						const struct hawk_profile *profile,
+						const struct hawk_source_lines *lines)
+{
+	const struct hawk_strings *folders = &session->settings->source_directories;
+
+	return (struct hawk_source_listing){
+		.profile = profile,
+		.lines = lines,
+		.symbols = session->symbols,
+		.directories = {folders->items, folders->count},
+		.findings = &session->findings,
+	};
+}

@@ -6,6 +6,7 @@
 #ifndef HAWK_ANALYZER_CLI_PROFILE_H
 #define HAWK_ANALYZER_CLI_PROFILE_H
 
+#include "hawk/profile/source_lines.h"
 #include "hawk/profile/sources.h"
 #include "session.h"
 
@@ -48,6 +49,11 @@ struct hawk_error *hawk_profiled_difference(const struct hawk_profiled *before,
  */
 struct hawk_error *hawk_profile_open(const struct hawk_settings *settings, const char *core,
 				     struct hawk_findings *findings, struct hawk_profiled *ret);
+
+/** Returns the listing of a profile's lines; owns nothing. */
+struct hawk_source_listing hawk_session_listing(struct hawk_session *session,
+						const struct hawk_profile *profile,
+						const struct hawk_source_lines *lines);
 
 /** Writes `tree` as folded stacks. */
 struct hawk_error *hawk_session_put_folded(struct hawk_session *session,

@@ -3,18 +3,16 @@
  * @file
  * hawk-core source: the lines of functions, with their allocations.
  */
-#include "hawk/base/cleanup.h"
-#include "hawk/profile/sources.h"
 #include "hawk/report/source.h"
-#include "session.h"
+#include "answer.h"
+#include "profile.h"
 
-enum { DEFAULT_TOP = 10, DEFAULT_CONTEXT = 3 };
+enum { DEFAULT_CONTEXT = 3 };
 
-/** Shared by all functions of an answer. */
-struct listing {
-	struct hawk_session *session;
+struct source {
 	struct hawk_profile *profile;
 	struct hawk_source_lines lines;
+	struct hawk_source_report report;
 };
 
 static struct hawk_error *check(struct hawk_settings *settings)
@@ -45,114 +43,71 @@ static struct hawk_error *make_profile(struct hawk_session *session, struct hawk
 	return err;
 }
 
-static struct hawk_error *make_listing(struct listing *listing)
+static struct hawk_error *make_lines(struct hawk_session *session, struct source *source)
 {
 	regex_t functions;
-	struct hawk_error *err = make_profile(listing->session, &listing->profile);
+	struct hawk_error *err = make_profile(session, &source->profile);
 
 	if (!err)
-		err = hawk_regex_compile(listing->session->settings->operands[0], &functions);
+		err = hawk_regex_compile(session->settings->operands[0], &functions);
 	if (err)
 		return err;
-	err = hawk_source_lines_make(listing->profile, &functions, &listing->lines);
+	err = hawk_source_lines_make(source->profile, &functions, &source->lines);
 	regfree(&functions);
 	return err;
 }
 
-/** Prints one function to `json`, or as text if that is NULL. */
-static struct hawk_error *
-print_function(struct listing *listing, const struct hawk_source_unit *unit, struct hawk_json *json)
+static struct hawk_error *make(struct hawk_session *session, void *ret)
 {
-	struct hawk_session *session = listing->session;
 	const struct hawk_settings *settings = session->settings;
-	const struct hawk_source_directories directories = {settings->source_directories.items,
-							    settings->source_directories.count};
-	struct hawk_source_text text;
-	struct hawk_source_report report = {
-		.profile = listing->profile,
-		.lines = &listing->lines,
-		.unit = unit,
-		.text = &text,
-		.context = settings->context.given ? (uint32_t)settings->context.value
-						   : DEFAULT_CONTEXT,
-	};
-	struct hawk_error *err =
-		hawk_source_text_open(listing->profile, &listing->lines, unit, session->symbols,
-				      &directories, &session->findings, &text);
-
-	if (err)
-		return err;
-	if (json)
-		hawk_report_source_json(&report, json);
-	else
-		hawk_report_source(&report, &session->screen);
-	hawk_source_file_deinit(&text.file);
-	return NULL;
-}
-
-static struct hawk_error *print_json(struct listing *listing)
-{
-	struct hawk_session *session = listing->session;
-	size_t end = hawk_report_limit(&session->report, 0, listing->lines.unit_count, true);
-	struct hawk_error *err = NULL;
-	struct hawk_json json;
-
-	hawk_report_json_begin(&session->report, &json, session->output, "hawk-core/source", 4);
-	if (session->heap->knows) {
-		hawk_json_put_array(&json, "functions");
-		for (size_t i = 0; i < end && !err; i++)
-			err = print_function(listing, &listing->lines.units[i], &json);
-		hawk_json_array_end(&json);
-	} else {
-		hawk_json_put_null(&json, "functions");
-	}
-	hawk_report_json_end(&session->report, &json);
-	return err;
-}
-
-static struct hawk_error *print_text(struct listing *listing)
-{
-	struct hawk_session *session = listing->session;
-	size_t count = listing->lines.unit_count;
-	size_t end = hawk_report_limit(&session->report, DEFAULT_TOP, count, session->screen.full);
-	struct hawk_error *err = NULL;
-
-	if (!session->heap->knows) {
-		hawk_report_put_unknown(session->heap, &session->screen, "Source",
-					"see which lines allocate");
-		return NULL;
-	}
-	hawk_report_put_sampling(&session->report, &session->screen);
-	if (!count)
-		hawk_output_puts(session->output,
-				 "No function that matches is in a stack of an allocation.\n");
-	for (size_t i = 0; i < end && !err; i++)
-		err = print_function(listing, &listing->lines.units[i], NULL);
-	if (end < count)
-		hawk_screen_heading(&session->screen, "%s more functions match; --top=N shows them",
-				    hawk_quantity_count(count - end).text);
-	return err;
-}
-
-static struct hawk_error *answer(struct hawk_session *session)
-{
-	struct listing listing = {.session = session};
+	struct source *source = ret;
 	struct hawk_error *err = hawk_session_sites(session);
 
 	if (!err)
 		err = hawk_session_report(session);
 	err = hawk_session_release(session, err);
 	if (!err)
-		err = make_listing(&listing);
+		err = make_lines(session, source);
+	if (err)
+		return err;
 	/* The function may be in a module without known names. */
-	if (!err && !listing.lines.unit_count && !hawk_findings_partial(&session->findings))
+	if (!source->lines.unit_count && !hawk_findings_partial(&session->findings))
 		session->code = HAWK_EXIT_CONDITION;
-	if (!err)
-		err = session->settings->json ? print_json(&listing) : print_text(&listing);
-	hawk_source_lines_deinit(&listing.lines);
-	hawk_profile_destroy(listing.profile);
-	return err;
+	source->report = (struct hawk_source_report){
+		.pointers = &session->report,
+		.listing = hawk_session_listing(session, source->profile, &source->lines),
+		.context = settings->context.given ? (uint32_t)settings->context.value
+						   : DEFAULT_CONTEXT,
+	};
+	return NULL;
 }
+
+static struct hawk_error *print_text(void *made, const struct hawk_screen *screen)
+{
+	return hawk_report_source(&((struct source *)made)->report, screen);
+}
+
+static struct hawk_error *print_json(void *made, struct hawk_output *output)
+{
+	return hawk_report_source_json(&((struct source *)made)->report, output);
+}
+
+static void deinit(void *made)
+{
+	struct source *source = made;
+
+	hawk_source_lines_deinit(&source->lines);
+	hawk_profile_destroy(source->profile);
+}
+
+static const struct hawk_answer answer = {
+	.name = "source",
+	.bytes = sizeof(struct source),
+	.make = make,
+	.text = print_text,
+	.json = print_json,
+	.deinit = deinit,
+};
 
 static const struct hawk_option options[] = {
 	{"context", 'C', HAWK_OPTION_NUMBER, HAWK_AT(context), "N",
@@ -180,5 +135,5 @@ const struct hawk_verb hawk_verb_source = {
 	.operands_max = 1,
 	.findings = HAWK_FINDINGS_IN_JSON,
 	.check = check,
-	.answer = answer,
+	.prints = &answer,
 };

@@ -260,30 +260,29 @@ static void add_findings(const char *wanted, const struct hawk_source_text *text
 				  path, text->file.line_count);
 }
 
-struct hawk_error *
-hawk_source_text_open(const struct hawk_profile *profile, const struct hawk_source_lines *lines,
-		      const struct hawk_source_unit *unit, struct hawk_symbols *symbols,
-		      const struct hawk_source_directories *directories,
-		      struct hawk_findings *findings, struct hawk_source_text *ret)
+struct hawk_error *hawk_source_text_open(const struct hawk_source_listing *listing,
+					 const struct hawk_source_unit *unit,
+					 struct hawk_source_text *ret)
 {
+	const struct hawk_source_line *lines = listing->lines->lines;
 	uint8_t id[HAWK_MODULE_BUILD_ID_MAX];
 	CLEANUP(text) struct hawk_text path = {0};
-	struct hawk_symbol_module module = symbol_module(profile, unit->module, id);
+	struct hawk_symbol_module module = symbol_module(listing->profile, unit->module, id);
 	struct hawk_error *err;
 
 	*ret = (struct hawk_source_text){0};
 	if (!unit->file)
 		return NULL;
-	hawk_source_append_path(profile, unit, &path);
+	hawk_source_append_path(listing->profile, unit, &path);
 	err = path.failed ? &hawk_enomem
-			  : hawk_source_file_open(symbols, directories, path.bytes, &ret->file);
+			  : hawk_source_file_open(listing->symbols, &listing->directories,
+						  path.bytes, &ret->file);
 	if (err)
 		return err;
 	if (ret->file.path) {
-		ret->newer = hawk_source_file_is_newer(symbols, &module, &ret->file);
-		ret->too_short =
-			lines->lines[unit->first + unit->count - 1].number > ret->file.line_count;
+		ret->newer = hawk_source_file_is_newer(listing->symbols, &module, &ret->file);
+		ret->too_short = lines[unit->first + unit->count - 1].number > ret->file.line_count;
 	}
-	add_findings(path.bytes, ret, findings);
+	add_findings(path.bytes, ret, listing->findings);
 	return NULL;
 }

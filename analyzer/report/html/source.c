@@ -22,55 +22,47 @@ static void put_file(const struct hawk_profile *profile, const struct hawk_sourc
 }
 
 /** Adds the bytes of the file to `*used`; leaves out a file that would exceed the limit. */
-static struct hawk_error *
-put_unit(const struct hawk_profile *profile, const struct hawk_source_lines *lines,
-	 const struct hawk_source_unit *unit, struct hawk_symbols *symbols,
-	 const struct hawk_source_directories *directories, struct hawk_findings *findings,
-	 size_t *used, struct hawk_json *json)
+static struct hawk_error *put_unit(const struct hawk_source_listing *listing,
+				   const struct hawk_source_unit *unit, size_t *used,
+				   struct hawk_json *json)
 {
 	struct hawk_source_text text;
-	struct hawk_error *err =
-		hawk_source_text_open(profile, lines, unit, symbols, directories, findings, &text);
+	struct hawk_error *err = hawk_source_text_open(listing, unit, &text);
 
 	if (err)
 		return err;
 	if (text.file.text && text.file.bytes > TEXTS_BYTES_MAX - *used) {
-		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "source-too-large",
+		hawk_findings_add(listing->findings, HAWK_FINDING_MISSING, false,
+				  "source-too-large",
 				  "%s is not in the page: all sources would be more than %d MiB",
 				  text.file.path, TEXTS_BYTES_MAX >> 20);
 	} else if (text.file.text) {
 		*used += text.file.bytes;
-		put_file(profile, unit, &text, json);
+		put_file(listing->profile, unit, &text, json);
 	}
 	hawk_source_file_deinit(&text.file);
 	return NULL;
 }
 
-struct hawk_error *hawk_html_sources(const struct hawk_profile *profile,
-				     struct hawk_symbols *symbols,
-				     const struct hawk_source_directories *directories,
-				     struct hawk_findings *findings, struct hawk_output *output)
+struct hawk_error *hawk_html_sources(const struct hawk_source_listing *listing,
+				     struct hawk_output *output)
 {
-	struct hawk_source_lines lines = {0};
+	const struct hawk_source_lines *lines = listing->lines;
 	struct hawk_json json;
 	size_t used = 0;
-	struct hawk_error *err = hawk_source_lines_make(profile, NULL, &lines);
+	struct hawk_error *err = hawk_html_part_begin(output, "sources");
 
-	if (!err)
-		err = hawk_html_part_begin(output, "sources");
-	if (!err) {
-		hawk_json_init(&json, output, 2);
-		hawk_json_object(&json);
-		hawk_json_put_array(&json, "files");
-		for (size_t i = 0; i < lines.unit_count && !err; i++)
-			if (lines.units[i].file)
-				err = put_unit(profile, &lines, &lines.units[i], symbols,
-					       directories, findings, &used, &json);
-		hawk_json_array_end(&json);
-		hawk_json_object_end(&json);
-		hawk_json_finish(&json);
-		hawk_html_part_end(output);
-	}
-	hawk_source_lines_deinit(&lines);
+	if (err)
+		return err;
+	hawk_json_init(&json, output, 2);
+	hawk_json_object(&json);
+	hawk_json_put_array(&json, "files");
+	for (size_t i = 0; i < lines->unit_count && !err; i++)
+		if (lines->units[i].file)
+			err = put_unit(listing, &lines->units[i], &used, &json);
+	hawk_json_array_end(&json);
+	hawk_json_object_end(&json);
+	hawk_json_finish(&json);
+	hawk_html_part_end(output);
 	return err;
 }

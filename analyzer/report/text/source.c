@@ -11,11 +11,20 @@
 #include "hawk/names/function_name.h"
 
 enum {
+	DEFAULT_TOP = 10,
 	COLUMN = 9,
 	EXACT_COLUMN = 16,
 	TAB = 2,
 	CODE_MIN = 20, /**< least columns of source text, even on a narrow screen */
 	ELLIPSIS = 3,
+};
+
+/** A function that is printed. */
+struct function {
+	const struct hawk_source_listing *listing;
+	const struct hawk_source_unit *unit;
+	struct hawk_source_text text;
+	uint32_t context;
 };
 
 static uint64_t value(const struct hawk_profile *profile, const int64_t *values, const char *column)
@@ -109,12 +118,12 @@ static void append_code(struct hawk_text *text, const char *code, size_t bytes, 
 	hawk_text_puts(text, "...");
 }
 
-static void put_code(const struct hawk_source_report *report, const struct hawk_screen *screen,
-		     uint32_t number, unsigned used)
+static void put_code(struct function *function, const struct hawk_screen *screen, uint32_t number,
+		     unsigned used)
 {
 	CLEANUP(text) struct hawk_text text = {0};
 	size_t bytes, room = SIZE_MAX;
-	const char *code = hawk_source_file_line(&report->text->file, number, &bytes);
+	const char *code = hawk_source_file_line(&function->text.file, number, &bytes);
 
 	hawk_text_printf(&text, number ? " %6u" : "      ?", number);
 	used += (unsigned)text.size + 2;
@@ -127,15 +136,15 @@ static void put_code(const struct hawk_source_report *report, const struct hawk_
 	hawk_screen_line(screen, &text);
 }
 
-static void put_context(const struct hawk_source_report *report, const struct hawk_screen *screen,
-			uint32_t first, uint32_t end)
+static void put_context(struct function *function, const struct hawk_screen *screen, uint32_t first,
+			uint32_t end)
 {
 	unsigned blank = 4 * (column_width(screen) + 1);
 
-	for (uint32_t number = first; number < end && number <= report->text->file.line_count;
+	for (uint32_t number = first; number < end && number <= function->text.file.line_count;
 	     number++) {
 		hawk_output_fill(screen->output, ' ', blank);
-		put_code(report, screen, number, blank);
+		put_code(function, screen, number, blank);
 	}
 }
 
@@ -145,39 +154,40 @@ static uint32_t plus(uint32_t number, uint32_t more)
 }
 
 /** Prints the lines with values, and the lines near them without gaps. */
-static void put_lines(const struct hawk_source_report *report, const struct hawk_screen *screen)
+static void put_lines(struct function *function, const struct hawk_screen *screen)
 {
-	const struct hawk_source_line *lines = report->lines->lines + report->unit->first;
+	const struct hawk_source_line *lines =
+		function->listing->lines->lines + function->unit->first;
 	uint32_t shown = 0; /* the end of what was shown */
 
-	for (size_t i = 0; i < report->unit->count; i++) {
-		uint32_t number = lines[i].number, context = report->context;
+	for (size_t i = 0; i < function->unit->count; i++) {
+		uint32_t number = lines[i].number, context = function->context;
 		uint32_t first = number > context ? number - context : 1;
-		uint32_t next = i + 1 < report->unit->count ? lines[i + 1].number : UINT32_MAX;
+		uint32_t next = i + 1 < function->unit->count ? lines[i + 1].number : UINT32_MAX;
 		uint32_t end = plus(number, plus(context, 1));
 		struct hawk_source_sums values =
-			hawk_source_sums_of(report->profile, &lines[i].values);
+			hawk_source_sums_of(function->listing->profile, &lines[i].values);
 
 		if (shown && first > shown)
 			hawk_screen_faint(screen, "%*s\n", (int)(4 * column_width(screen) + 10),
 					  "...");
 		if (number)
-			put_context(report, screen, first > shown ? first : shown, number);
-		put_code(report, screen, number, put_values(screen, &values));
+			put_context(function, screen, first > shown ? first : shown, number);
+		put_code(function, screen, number, put_values(screen, &values));
 		if (number)
-			put_context(report, screen, number + 1, end < next ? end : next);
+			put_context(function, screen, number + 1, end < next ? end : next);
 		shown = end < next ? end : next;
 	}
 }
 
-static void put_remarks(const struct hawk_source_report *report, const struct hawk_screen *screen)
+static void put_remarks(struct function *function, const struct hawk_screen *screen)
 {
-	const struct hawk_source_text *text = report->text;
+	const struct hawk_source_text *text = &function->text;
 	CLEANUP(text) struct hawk_text remark = {0};
 	CLEANUP(text) struct hawk_text path = {0};
 
-	hawk_source_append_path(report->profile, report->unit, &path);
-	if (!report->unit->file) {
+	hawk_source_append_path(function->listing->profile, function->unit, &path);
+	if (!function->unit->file) {
 		hawk_text_puts(&remark, "No debug information: the source file is not known.");
 	} else if (!text->file.path) {
 		hawk_text_puts(&remark, "Source not found: ");
@@ -204,10 +214,10 @@ static void put_remarks(const struct hawk_source_report *report, const struct ha
 }
 
 /** Prints function, module, file, then the sums. */
-static void put_title(const struct hawk_source_report *report, const struct hawk_screen *screen)
+static void put_title(struct function *function, const struct hawk_screen *screen)
 {
-	const struct hawk_source_unit *unit = report->unit;
-	const struct hawk_profile *profile = report->profile;
+	const struct hawk_source_unit *unit = function->unit;
+	const struct hawk_profile *profile = function->listing->profile;
 	size_t width = screen->full ? SIZE_MAX : screen->width - 2;
 	struct hawk_source_sums values = hawk_source_sums_of(profile, &unit->values);
 	CLEANUP(text) struct hawk_text name = {0};
@@ -222,14 +232,52 @@ static void put_title(const struct hawk_source_report *report, const struct hawk
 		width);
 	hawk_output_puts(screen->output, "  ");
 	hawk_screen_line(screen, &place);
-	put_remarks(report, screen);
+	put_remarks(function, screen);
 	put_heads(screen);
 	put_values(screen, &values);
 	hawk_output_puts(screen->output, "  total\n");
 }
 
-void hawk_report_source(const struct hawk_source_report *report, const struct hawk_screen *screen)
+static struct hawk_error *put_function(const struct hawk_source_report *report, size_t number,
+				       const struct hawk_screen *screen)
 {
-	put_title(report, screen);
-	put_lines(report, screen);
+	struct function function = {
+		.listing = &report->listing,
+		.unit = &report->listing.lines->units[number],
+		.context = report->context,
+	};
+	struct hawk_error *err =
+		hawk_source_text_open(&report->listing, function.unit, &function.text);
+
+	if (err)
+		return err;
+	put_title(&function, screen);
+	put_lines(&function, screen);
+	hawk_source_file_deinit(&function.text.file);
+	return NULL;
+}
+
+struct hawk_error *hawk_report_source(const struct hawk_source_report *report,
+				      const struct hawk_screen *screen)
+{
+	const struct hawk_pointer_report *pointers = report->pointers;
+	size_t count = report->listing.lines->unit_count;
+	size_t end = hawk_report_limit(pointers, DEFAULT_TOP, count, screen->full);
+	struct hawk_error *err = NULL;
+
+	if (!pointers->heap->knows) {
+		hawk_report_put_unknown(pointers->heap, screen, "Source",
+					"see which lines allocate");
+		return NULL;
+	}
+	hawk_report_put_sampling(pointers, screen);
+	if (!count)
+		hawk_output_puts(screen->output,
+				 "No function that matches is in a stack of an allocation.\n");
+	for (size_t i = 0; i < end && !err; i++)
+		err = put_function(report, i, screen);
+	if (end < count)
+		hawk_screen_heading(screen, "%s more functions match; --top=N shows them",
+				    hawk_quantity_count(count - end).text);
+	return err;
 }

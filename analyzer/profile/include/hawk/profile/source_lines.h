@@ -63,12 +63,18 @@ struct hawk_source_text {
 	bool too_short; /**< some line of the unit lies behind its end */
 };
 
-/** Opens the file of a unit. Adds the findings "source-not-found", "source-newer" and
- * "source-differs". */
-struct hawk_error *
-hawk_source_text_open(const struct hawk_profile *profile, const struct hawk_source_lines *lines,
-		      const struct hawk_source_unit *unit, struct hawk_symbols *symbols,
-		      const struct hawk_source_directories *directories,
-		      struct hawk_findings *findings, struct hawk_source_text *ret);
+/** Lines, and all that their texts are read with. Owns nothing. */
+struct hawk_source_listing {
+	const struct hawk_profile *profile;
+	const struct hawk_source_lines *lines; /**< of it */
+	struct hawk_symbols *symbols;
+	struct hawk_source_directories directories;
+	struct hawk_findings *findings; /**< gets "source-not-found", "-newer", "-differs" */
+};
+
+/** Opens the file of a unit. Adds findings. */
+struct hawk_error *hawk_source_text_open(const struct hawk_source_listing *listing,
+					 const struct hawk_source_unit *unit,
+					 struct hawk_source_text *ret);
 
 #endif

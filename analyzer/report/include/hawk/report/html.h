@@ -32,13 +32,11 @@ struct hawk_error *hawk_html_profile(const struct hawk_profile *profile, const c
 				     struct hawk_output *output);
 
 /**
- * Writes the source files of `profile` that are found as the part "sources", at most 32 MiB of
- * text. Files that allocated most come first. Adds findings about others.
+ * Writes the source files of `listing`, whose units are files, as the part "sources", at most
+ * 32 MiB of text. Files that allocated most come first. Adds findings about others.
  */
-struct hawk_error *hawk_html_sources(const struct hawk_profile *profile,
-				     struct hawk_symbols *symbols,
-				     const struct hawk_source_directories *directories,
-				     struct hawk_findings *findings, struct hawk_output *output);
+struct hawk_error *hawk_html_sources(const struct hawk_source_listing *listing,
+				     struct hawk_output *output);
 
 /** Writes "missing" and "damage": all findings of all parts. */
 void hawk_html_put_findings(const struct hawk_findings *findings, struct hawk_json *json);

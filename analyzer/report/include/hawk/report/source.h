@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The report of hawk-core source: a function's lines with their allocations.
+ * The report of hawk-core source: functions' lines with their allocations.
  */
 #ifndef HAWK_ANALYZER_REPORT_SOURCE_H
 #define HAWK_ANALYZER_REPORT_SOURCE_H
 
-#include "hawk/output/json.h"
 #include "hawk/profile/source_lines.h"
-#include "hawk/report/screen.h"
+#include "hawk/report/pointers.h"
 
-/** One function. Owns nothing. */
+/** Functions. Owns nothing. Their texts are read one at a time while they are printed. */
 struct hawk_source_report {
-	const struct hawk_profile *profile; /**< of sites */
-	const struct hawk_source_lines *lines;
-	const struct hawk_source_unit *unit;
-	struct hawk_source_text *text;
-	uint32_t context; /**< lines shown before and behind each line with values */
+	const struct hawk_pointer_report *pointers;
+	struct hawk_source_listing listing; /**< of a profile of sites */
+	uint32_t context; /**< lines of text shown before and behind each line with values */
 };
 
 /** The values of a line. `has_alloc` is false if the heap has no counters. */
@@ -29,9 +26,9 @@ struct hawk_source_sums {
 struct hawk_source_sums hawk_source_sums_of(const struct hawk_profile *profile,
 					    const struct hawk_source_values *values);
 
-void hawk_report_source(const struct hawk_source_report *report, const struct hawk_screen *screen);
-
-/** An object of the array "functions". */
-void hawk_report_source_json(const struct hawk_source_report *report, struct hawk_json *json);
+struct hawk_error *hawk_report_source(const struct hawk_source_report *report,
+				      const struct hawk_screen *screen);
+struct hawk_error *hawk_report_source_json(const struct hawk_source_report *report,
+					   struct hawk_output *output);
 
 #endif
