@@ -4,73 +4,75 @@
  * hawk-core blocks: prints every live block, one line each; or the first N by size and age. Blocks
  * of a live process are printed once it runs again, because the reader may be slow.
  */
-#include "hawk/base/cleanup.h"
+#include <stdlib.h>
+
+#include "answer.h"
 #include "hawk/report/blocks.h"
-#include "session.h"
 
-/** Adds all blocks. A process runs on meanwhile. */
-static struct hawk_error *add_blocks(const struct hawk_heap *heap, const uint64_t *chosen,
-				     struct hawk_report_blocks *report)
-{
-	struct hawk_near near = {.target = heap->target};
-	uint32_t count = heap->index.count;
-	struct hawk_error *err = NULL;
+struct blocks {
+	struct hawk_blocks_report report;
+	uint64_t *chosen;
+};
 
-	for (uint32_t i = hawk_block_next_chosen(chosen, 0, count); i < count && !err;
-	     i = hawk_block_next_chosen(chosen, i + 1, count)) {
-		struct hawk_block block;
-
-		hawk_heap_next_block(heap, &near, i, &block);
-		err = hawk_report_blocks_add(report, &block, 1);
-	}
-	return err;
-}
-
-static struct hawk_error *print(struct hawk_session *session,
-				const struct hawk_block_filter *filter)
-{
-	const struct hawk_selector *selector = hawk_block_filter_selector(filter);
-	CLEANUP(free_ptr) uint64_t *chosen = NULL;
-	struct hawk_block_types *types = NULL;
-	struct hawk_report_blocks *report;
-	struct hawk_error *err = NULL;
-
-	/* A process runs again while its blocks are printed, so their contents may have changed. */
-	if (!session->settings->pid)
-		err = hawk_session_types(session, &types);
-	if (!err && selector)
-		err = hawk_selection_bits_make(session->heap, selector, false, &chosen);
-	err = hawk_session_release(session, err);
-	if (!err)
-		err = hawk_report_blocks_create(session->heap, session->settings->json, types,
-						(size_t)session->settings->top, session->output,
-						&report);
-	if (err)
-		return err;
-	hawk_report_blocks_heading(report);
-	err = add_blocks(session->heap, chosen, report);
-	if (!err)
-		hawk_report_blocks_finish(report);
-	hawk_report_blocks_destroy(report);
-	if (session->output->errnum) { // reported by hawk_session_finish()
-		hawk_error_destroy(err);
-		err = NULL;
-	}
-	return err;
-}
-
-static struct hawk_error *answer(struct hawk_session *session)
+static struct hawk_error *choose(struct hawk_session *session, struct blocks *blocks)
 {
 	struct hawk_block_filter *filter = NULL;
+	struct hawk_error *err = hawk_session_filter(session, &filter);
+
+	/* A process runs again while its blocks are printed, so their contents may have changed. */
+	if (!err && !session->settings->pid)
+		err = hawk_session_types(session, &blocks->report.types);
+	if (!err && filter)
+		err = hawk_selection_bits_make(session->heap, hawk_block_filter_selector(filter),
+					       false, &blocks->chosen);
+	hawk_block_filter_destroy(filter);
+	return err;
+}
+
+static struct hawk_error *make(struct hawk_session *session, void *ret)
+{
+	struct blocks *blocks = ret;
 	struct hawk_error *err = hawk_session_heap(session);
 
 	if (!err && session->settings->pid && !session->settings->type)
 		hawk_target_release(session->target);
 	if (!err && session->heap->knows)
-		err = hawk_session_filter(session, &filter);
-	if (!err && session->heap->knows)
-		err = print(session, filter);
-	hawk_block_filter_destroy(filter);
+		err = choose(session, blocks);
+	err = hawk_session_release(session, err);
+	blocks->report.heap = session->heap;
+	blocks->report.chosen = blocks->chosen;
+	blocks->report.top = (size_t)session->settings->top;
+	return err;
+}
+
+static struct hawk_error *print_text(void *made, const struct hawk_screen *screen)
+{
+	return hawk_report_blocks(&((struct blocks *)made)->report, screen);
+}
+
+static struct hawk_error *print_json(void *made, struct hawk_output *output)
+{
+	return hawk_report_blocks_json(&((struct blocks *)made)->report, output);
+}
+
+static void deinit(void *made)
+{
+	free(((struct blocks *)made)->chosen);
+}
+
+/** Checks last: printing reads the blocks' first words. */
+static struct hawk_error *answer(struct hawk_session *session)
+{
+	static const struct hawk_answer blocks = {
+		.name = "blocks",
+		.bytes = sizeof(struct blocks),
+		.make = make,
+		.text = print_text,
+		.json = print_json,
+		.deinit = deinit,
+	};
+	struct hawk_error *err = hawk_answer_print(session, &blocks);
+
 	hawk_session_check(session);
 	return err;
 }
