@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hawk/base/cleanup.h"
+#include "answer.h"
 #include "hawk/names/function_name.h"
 #include "hawk/report/diff.h"
 #include "profile.h"
@@ -86,81 +86,123 @@ static bool are_different(const struct hawk_profiled *before, const struct hawk_
 	       strcmp(hawk_path_base(before->program), hawk_path_base(after->program)) != 0;
 }
 
-static struct hawk_error *print(struct hawk_session *session, const struct hawk_profiled *before,
-				const struct hawk_profiled *after,
-				const struct hawk_profile *difference)
+struct difference {
+	struct hawk_profiled before, after;
+	struct hawk_profile *profile; /**< after less before */
+	struct hawk_diff diff;
+	struct hawk_profile_groups groups;
+	struct hawk_text before_name, after_name, growth;
+	struct hawk_diff_report report;
+};
+
+/** Opens the first operand, and the process of --pid, else the second operand. */
+static struct hawk_error *open_both(struct hawk_session *session, struct difference *ret)
 {
 	const struct hawk_settings *settings = session->settings;
-	CLEANUP(text) struct hawk_text before_name = {0}, after_name = {0}, growth = {0};
-	struct hawk_profile_groups groups = {0};
-	struct hawk_diff diff = {0};
-	struct limit limit;
-	struct hawk_error *err = hawk_diff_make(before->profile, after->profile, &diff);
+	struct hawk_error *err =
+		hawk_session_profile(session, settings->pid ? &ret->after : &ret->before);
+
+	return err ? err
+		   : hawk_profile_open(settings, settings->operands[0], &session->findings,
+				       settings->pid ? &ret->before : &ret->after);
+}
+
+static struct hawk_error *compare(const struct hawk_settings *settings, struct difference *ret)
+{
+	struct hawk_error *err =
+		hawk_diff_make(ret->before.profile, ret->after.profile, &ret->diff);
 
 	if (!err && settings->by > BY_SITE)
-		err = hawk_profile_groups_make(difference,
+		err = hawk_profile_groups_make(ret->profile,
 					       (enum hawk_profile_by)(settings->by - BY_SITE),
-					       difference->shown_column, false, &groups);
-	if (!err)
-		err = parse_limit(settings->fail_if_grown, &limit);
-	if (!err) {
-		append_name(&before_name, before);
-		append_name(&after_name, after);
-		if (!before->unknown && !after->unknown && is_grown(&limit, &diff.whole, &growth))
-			session->code = HAWK_EXIT_CONDITION;
-		const struct hawk_diff_report report = {
-			.diff = &diff,
-			.difference = difference,
-			.groups = settings->by > BY_SITE ? &groups : NULL,
-			.findings = &session->findings,
-			.before = hawk_text_string(&before_name),
-			.after = hawk_text_string(&after_name),
-			.what = after->profile->what,
-			.hours = hours_between(before, after),
-			.top = (size_t)settings->top,
-			.depth = (size_t)settings->depth,
-			.growth = growth.bytes,
-			.other_program = are_different(before, after),
-			.before_unknown = before->unknown,
-			.after_unknown = after->unknown,
-		};
-
-		if (settings->json)
-			hawk_report_diff_json(&report, session->output);
-		else
-			hawk_report_diff(&report, &session->screen);
-	}
-	hawk_profile_groups_deinit(&groups);
-	hawk_diff_deinit(&diff);
+					       ret->profile->shown_column, false, &ret->groups);
 	return err;
 }
 
-/** Compares the first operand with the process of --pid, else with the second operand. */
-static struct hawk_error *answer(struct hawk_session *session)
+/** Judges the growth, and describes the inputs. */
+static struct hawk_error *judge(struct hawk_session *session, struct difference *ret)
 {
-	const char *other = session->settings->operands[0];
-	bool live = session->settings->pid;
-	struct hawk_profiled ours = {0}, theirs = {0};
-	struct hawk_profile *difference = NULL;
-	const struct hawk_profiled *before = live ? &theirs : &ours;
-	const struct hawk_profiled *after = live ? &ours : &theirs;
-	struct hawk_error *err = hawk_session_profile(session, &ours);
+	const struct hawk_settings *settings = session->settings;
+	const struct hawk_profiled *before = &ret->before, *after = &ret->after;
+	struct limit limit;
+	struct hawk_error *err = parse_limit(settings->fail_if_grown, &limit);
 
-	if (!err)
-		err = hawk_profile_open(session->settings, other, &session->findings, &theirs);
-	if (!err)
-		err = hawk_profile_difference(after->profile, before->profile, &difference);
-	if (!err && are_different(before, after))
+	if (err)
+		return err;
+	append_name(&ret->before_name, before);
+	append_name(&ret->after_name, after);
+	if (!before->unknown && !after->unknown && is_grown(&limit, &ret->diff.whole, &ret->growth))
+		session->code = HAWK_EXIT_CONDITION;
+	ret->report = (struct hawk_diff_report){
+		.diff = &ret->diff,
+		.difference = ret->profile,
+		.groups = settings->by > BY_SITE ? &ret->groups : NULL,
+		.findings = &session->findings,
+		.before = hawk_text_string(&ret->before_name),
+		.after = hawk_text_string(&ret->after_name),
+		.what = after->profile->what,
+		.hours = hours_between(before, after),
+		.top = (size_t)settings->top,
+		.depth = (size_t)settings->depth,
+		.growth = ret->growth.bytes,
+		.other_program = are_different(before, after),
+		.before_unknown = before->unknown,
+		.after_unknown = after->unknown,
+	};
+	if (ret->report.other_program)
 		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, false, "other-program",
 				  "the two are of different programs: %s and %s",
 				  hawk_path_base(before->program), hawk_path_base(after->program));
-	if (!err)
-		err = print(session, before, after, difference);
-	hawk_profile_destroy(difference);
-	hawk_profiled_deinit(&ours);
-	hawk_profiled_deinit(&theirs);
-	return err;
+	return NULL;
 }
+
+static struct hawk_error *make(struct hawk_session *session, void *made)
+{
+	struct difference *ret = made;
+	struct hawk_error *err = open_both(session, ret);
+
+	if (!err)
+		err = hawk_profile_difference(ret->after.profile, ret->before.profile,
+					      &ret->profile);
+	if (!err)
+		err = compare(session->settings, ret);
+	return err ? err : judge(session, ret);
+}
+
+static struct hawk_error *print_text(void *made, const struct hawk_screen *screen)
+{
+	hawk_report_diff(&((struct difference *)made)->report, screen);
+	return NULL;
+}
+
+static struct hawk_error *print_json(void *made, struct hawk_output *output)
+{
+	hawk_report_diff_json(&((struct difference *)made)->report, output);
+	return NULL;
+}
+
+static void deinit(void *made)
+{
+	struct difference *difference = made;
+
+	hawk_text_deinit(&difference->before_name);
+	hawk_text_deinit(&difference->after_name);
+	hawk_text_deinit(&difference->growth);
+	hawk_profile_groups_deinit(&difference->groups);
+	hawk_diff_deinit(&difference->diff);
+	hawk_profile_destroy(difference->profile);
+	hawk_profiled_deinit(&difference->before);
+	hawk_profiled_deinit(&difference->after);
+}
+
+static const struct hawk_answer answer = {
+	.name = "diff",
+	.bytes = sizeof(struct difference),
+	.make = make,
+	.text = print_text,
+	.json = print_json,
+	.deinit = deinit,
+};
 
 static const struct hawk_option options[] = {
 	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
@@ -192,5 +234,5 @@ const struct hawk_verb hawk_verb_diff = {
 	.operands_min = 1,
 	.operands_max = 1,
 	.check = check,
-	.answer = answer,
+	.prints = &answer,
 };
