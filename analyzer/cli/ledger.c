@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer.h"
 #include "hawk/analysis/suspects.h"
 #include "hawk/base/cleanup.h"
 #include "hawk/export/export.h"
@@ -172,7 +173,12 @@ static struct hawk_error *add_list(struct hawk_session *session, struct hawk_led
 	return err;
 }
 
-static struct hawk_error *make(struct hawk_session *session, struct hawk_ledger *ledger)
+struct ledger {
+	struct hawk_ledger *ledger;
+	struct hawk_ledger_report report;
+};
+
+static struct hawk_error *read_all(struct hawk_session *session, struct hawk_ledger *ledger)
 {
 	const struct hawk_settings *settings = session->settings;
 	struct hawk_error *err = NULL;
@@ -185,37 +191,55 @@ static struct hawk_error *make(struct hawk_session *session, struct hawk_ledger 
 		hawk_session_print_partial(session);
 		return hawk_error_create(HAWK_ERROR_FORMAT, "none of the files can be read");
 	}
-	return err ? err
-		   : hawk_ledger_finish(ledger,
-					settings->sort ? (enum hawk_ledger_sort)(settings->sort - 1)
-						       : HAWK_LEDGER_MEDIAN);
-}
-
-static struct hawk_error *answer(struct hawk_session *session)
-{
-	const struct hawk_settings *settings = session->settings;
-	struct hawk_ledger *ledger;
-	struct hawk_error *err = hawk_ledger_create(&ledger);
-
-	if (err)
-		return err;
-	err = make(session, ledger);
-	if (!err) {
-		const struct hawk_ledger_report report = {
-			.ledger = ledger,
-			.findings = &session->findings,
-			.top = (size_t)settings->top,
-			.depth = (size_t)settings->depth,
-		};
-
-		if (settings->json)
-			hawk_report_ledger_json(&report, session->output);
-		else
-			hawk_report_ledger(&report, &session->screen);
-	}
-	hawk_ledger_destroy(ledger);
 	return err;
 }
+
+static struct hawk_error *make(struct hawk_session *session, void *made)
+{
+	const struct hawk_settings *settings = session->settings;
+	struct ledger *ret = made;
+	struct hawk_error *err = hawk_ledger_create(&ret->ledger);
+
+	if (!err)
+		err = read_all(session, ret->ledger);
+	if (!err)
+		err = hawk_ledger_finish(
+			ret->ledger, settings->sort ? (enum hawk_ledger_sort)(settings->sort - 1)
+						    : HAWK_LEDGER_MEDIAN);
+	ret->report = (struct hawk_ledger_report){
+		.ledger = ret->ledger,
+		.findings = &session->findings,
+		.top = (size_t)settings->top,
+		.depth = (size_t)settings->depth,
+	};
+	return err;
+}
+
+static struct hawk_error *print_text(void *made, const struct hawk_screen *screen)
+{
+	hawk_report_ledger(&((struct ledger *)made)->report, screen);
+	return NULL;
+}
+
+static struct hawk_error *print_json(void *made, struct hawk_output *output)
+{
+	hawk_report_ledger_json(&((struct ledger *)made)->report, output);
+	return NULL;
+}
+
+static void deinit(void *made)
+{
+	hawk_ledger_destroy(((struct ledger *)made)->ledger);
+}
+
+static const struct hawk_answer answer = {
+	.name = "ledger",
+	.bytes = sizeof(struct ledger),
+	.make = make,
+	.text = print_text,
+	.json = print_json,
+	.deinit = deinit,
+};
 
 static int run(struct hawk_settings *settings)
 {
@@ -228,7 +252,7 @@ static int run(struct hawk_settings *settings)
 	if (!err)
 		err = hawk_session_begin(&session, settings, NULL);
 	if (!err)
-		err = answer(&session);
+		err = hawk_answer_print(&session, &answer);
 	session.failed = err;
 	if (err)
 		code = hawk_fail(err);
