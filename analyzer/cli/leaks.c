@@ -143,6 +143,22 @@ static struct hawk_error *find_leaders(struct hawk_session *session,
 	return err;
 }
 
+/* Finds cycles and the words that name types: all that records need of a process's memory. */
+static struct hawk_error *find_cycles(struct hawk_session *session, const uint64_t *chosen,
+				      struct hawk_leaks_session *leaks)
+{
+	struct hawk_leaks_report *report = &leaks->report;
+	struct hawk_error *err = hawk_session_types(session, &report->types);
+
+	if (!err && !leaks->leaks.downgraded)
+		err = hawk_leak_cycles_find(session->graph, leaks->leaks.reach, chosen,
+					    &leaks->cycles);
+	if (!err)
+		hawk_leaks_read_types(session->graph, hawk_block_types_modules(report->types),
+				      &leaks->leaks, &leaks->cycles);
+	return err;
+}
+
 static struct hawk_error *find(struct hawk_session *session, unsigned kinds,
 			       struct hawk_leaks_session *leaks)
 {
@@ -155,7 +171,6 @@ static struct hawk_error *find(struct hawk_session *session, unsigned kinds,
 		err = explain(session, heuristics, leaks);
 	if (!err)
 		err = choose(session, leaks, &chosen);
-	hawk_target_release(session->target);
 	if (!err && all)
 		err = hawk_session_reach(session);
 	else if (!err)
@@ -164,6 +179,9 @@ static struct hawk_error *find(struct hawk_session *session, unsigned kinds,
 		err = hawk_leaks_make(
 			session->graph, all ? &session->graph->explained : &leaks->explained,
 			all ? session->reach : &leaks->reach, kinds, chosen, &leaks->leaks);
+	if (!err && kinds)
+		err = find_cycles(session, chosen, leaks);
+	hawk_target_release(session->target);
 	return err ? err : find_leaders(session, leaks);
 }
 
@@ -189,6 +207,7 @@ struct hawk_error *hawk_leaks_session_make(struct hawk_session *session, unsigne
 	ret->report.graph = session->graph;
 	ret->report.symbols = session->symbols;
 	ret->report.leaks = &ret->leaks;
+	ret->report.cycles = &ret->cycles;
 	ret->report.selection = &ret->selection;
 	ret->report.suppressions = ret->suppressions;
 	ret->report.findings = &session->findings;
@@ -198,13 +217,17 @@ struct hawk_error *hawk_leaks_session_make(struct hawk_session *session, unsigne
 				       ret->suppressions, kinds, &ret->selection);
 	if (!err)
 		err = hawk_root_namer_create(session->graph, session->symbols, &ret->namer);
+	if (!err)
+		err = hawk_site_names_create(session->heap, session->symbols, &ret->names);
 	ret->report.namer = ret->namer;
+	ret->report.names = ret->names;
 	return err;
 }
 
 void hawk_leaks_session_deinit(struct hawk_leaks_session *leaks)
 {
 	hawk_root_namer_destroy(leaks->namer);
+	hawk_site_names_destroy(leaks->names);
 	hawk_leak_selection_deinit(&leaks->selection);
 	free(leaks->leaders);
 	hawk_leaks_deinit(&leaks->leaks);

@@ -14,10 +14,12 @@ struct hawk_leaks_session {
 		explained; /**< this and `reach` only if not all heuristics were requested */
 	struct hawk_reach reach;
 	struct hawk_leaks leaks;
+	struct hawk_leak_cycles cycles;
 	struct hawk_leak_leader *leaders;
 	struct hawk_suppressions *suppressions;
 	struct hawk_leak_selection selection;
 	struct hawk_root_namer *namer;
+	struct hawk_site_names *names;
 	struct hawk_leaks_report report;
 };
 

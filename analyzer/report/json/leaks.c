@@ -39,6 +39,74 @@ static void put_pointers(const struct hawk_leak_record *record, struct hawk_json
 	hawk_json_array_end(json);
 }
 
+static void put_sum_of(const char *key, struct hawk_chosen sum, struct hawk_json *json)
+{
+	hawk_json_put_sum(json, key, sum.objects, sum.bytes);
+}
+
+static void put_step(const struct hawk_leaks_report *report, const struct hawk_leak_step *step,
+		     struct hawk_json *json)
+{
+	struct hawk_block block;
+
+	hawk_heap_block(report->heap, step->block, &block);
+	hawk_json_object(json);
+	hawk_json_put_address(json, "address", block.start);
+	put_site_id(report, hawk_heap_site_at(report->heap, step->block), json);
+	hawk_json_put_string(json, "type",
+			     hawk_block_type_of_words(report->types, &block, &step->words));
+	hawk_json_put_integer(json, "objects", step->blocks);
+	if (step->offset == HAWK_OFFSET_UNKNOWN)
+		hawk_json_put_null(json, "offset");
+	else
+		hawk_json_put_integer(json, "offset", step->offset);
+	hawk_json_object_end(json);
+}
+
+static void put_cycles(const struct hawk_leaks_report *report, struct hawk_json *json)
+{
+	if (!hawk_json_put_known_array(json, "cycles", report->heap))
+		return;
+	for (size_t i = 0; i < report->cycles->count; i++) {
+		const struct hawk_leak_cycle *cycle = report->cycles->items + i;
+
+		hawk_json_object(json);
+		hawk_json_put_integer(json, "cycles", cycle->cycles);
+		hawk_json_put_integer(json, "length", cycle->length);
+		put_sum_of("lost", cycle->lost, json);
+		hawk_json_put_array(json, "steps");
+		for (uint32_t j = 0; j < cycle->step_count; j++)
+			put_step(report, cycle->steps + j, json);
+		hawk_json_array_end(json);
+		if (cycle->cut == UINT32_MAX)
+			hawk_json_put_null(json, "cut_step");
+		else
+			hawk_json_put_integer(json, "cut_step", cycle->cut);
+		put_sum_of("freed_by_cut", cycle->freed, json);
+		hawk_json_object_end(json);
+	}
+	hawk_json_array_end(json);
+}
+
+/* Writes the type of the example, and the cycle that most of the record's blocks lead. */
+static void put_type(const struct hawk_leaks_report *report, const struct hawk_leak_record *record,
+		     struct hawk_json *json)
+{
+	const struct hawk_leak_cycle *cycle = NULL;
+	struct hawk_block block;
+	uint64_t leaders;
+
+	hawk_heap_block(report->heap, record->example, &block);
+	hawk_json_put_string(json, "example_type",
+			     hawk_block_type_of_words(report->types, &block, &record->words));
+	if (record->kind == HAWK_REACH_DEFINITELY_LOST)
+		cycle = hawk_leak_cycle_of(report->heap, report->cycles, record->site, &leaders);
+	if (cycle)
+		hawk_json_put_integer(json, "cycle", (uint64_t)(cycle - report->cycles->items));
+	else
+		hawk_json_put_null(json, "cycle");
+}
+
 static void put_record(const struct hawk_leaks_report *report,
 		       const struct hawk_leak_record *record, struct hawk_json *json)
 {
@@ -54,6 +122,7 @@ static void put_record(const struct hawk_leaks_report *report,
 	hawk_json_put_integer(json, "indirect_bytes", record->indirect_bytes);
 	hawk_json_put_address(json, "example", hawk_block_start(index, record->example));
 	hawk_json_put_integer(json, "example_bytes", hawk_block_size(index, record->example));
+	put_type(report, record, json);
 	hawk_json_put_seconds_if(json, "oldest_seconds", record->has_birth,
 				 hawk_heap_age_seconds(heap, record->oldest_units));
 	hawk_json_put_integer(json, "pointed_objects", record->pointed_objects);
@@ -184,6 +253,7 @@ void hawk_leaks_report_json(const struct hawk_leaks_report *report, struct hawk_
 	put_sum(report, "suppressed", report->selection->suppressed, &json);
 	put_sum(report, "downgraded", report->leaks->downgrade, &json);
 	put_records(report, &json);
+	put_cycles(report, &json);
 	put_leaders(report, &json);
 	put_suppressions(report, &json);
 	put_heuristics(report, &json);

@@ -8,6 +8,8 @@
 #include "hawk/base/cleanup.h"
 #include "hawk/base/quantity.h"
 #include "hawk/report/report.h"
+#include "hawk/names/function_name.h"
+#include "leak_cycles.h"
 #include "site_stacks.h"
 
 enum {
@@ -198,15 +200,24 @@ static void put_evidence(const struct hawk_leaks_report *report, const struct ha
 	hawk_screen_paragraph(screen, hawk_text_string(&text), INDENT, INDENT + 2);
 }
 
-/** "oldest block 0x7f0000001000, 40 B" */
+/** "oldest block 0x7f0000001000, 40 B  [Session]"; `type` may be NULL. */
 static void put_example(const struct hawk_leaks_report *report, const struct hawk_screen *screen,
-			const char *what, uint32_t block)
+			const char *what, uint32_t block, const char *type)
 {
 	const struct hawk_block_index *index = &report->heap->index;
+	CLEANUP(text) struct hawk_text text = {0};
 
-	hawk_output_printf(screen->output, "%*s%s 0x%llx, %s\n", INDENT, "", what,
-			   (unsigned long long)hawk_block_start(index, block),
-			   hawk_quantity_bytes(hawk_block_size(index, block)).text);
+	hawk_text_printf(&text, "%*s%s 0x%llx, %s", INDENT, "", what,
+			 (unsigned long long)hawk_block_start(index, block),
+			 hawk_quantity_bytes(hawk_block_size(index, block)).text);
+	if (type) {
+		size_t left = screen->width - (unsigned)text.size - sizeof("  []");
+
+		hawk_text_puts(&text, "  [");
+		hawk_function_name_append(&text, type, screen->full ? SIZE_MAX : left);
+		hawk_text_puts(&text, "]");
+	}
+	hawk_screen_line(screen, &text);
 }
 
 static void put_record(const struct hawk_leaks_report *report, const struct hawk_screen *screen,
@@ -231,13 +242,14 @@ static void put_record(const struct hawk_leaks_report *report, const struct hawk
 		    one                            ? "block"
 		    : heap->knows & HAWK_HEAP_AGES ? "oldest block"
 						   : "first block",
-		    record->example);
+		    record->example, hawk_leak_type(report, record->example, &record->words));
 	if (record->indirect_objects)
 		hawk_output_printf(screen->output, "%*s%s block%s, %s, lost with %s\n", INDENT, "",
 				   hawk_quantity_count(record->indirect_objects).text,
 				   record->indirect_objects == 1 ? "" : "s",
 				   hawk_quantity_bytes(record->indirect_bytes).text,
 				   one ? "it" : "them");
+	hawk_leak_cycle_put(report, screen, i, INDENT);
 }
 
 /* Prints the records of one kind from `*at` on, up to `end`. */
@@ -288,7 +300,7 @@ static void put_leader(const struct hawk_leaks_report *report, const struct hawk
 			   (unsigned long long)report->heap->sites[leader->site].id);
 	hawk_site_stacks_put(stacks, leader->site);
 	put_example(report, screen, leader->leaders == 1 ? "block" : "lowest block",
-		    leader->example);
+		    leader->example, NULL);
 }
 
 /* Prints the sites whose blocks lead to the requested site's indirectly lost ones. */

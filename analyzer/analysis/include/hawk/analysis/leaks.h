@@ -14,6 +14,7 @@
 #include "hawk/analysis/selection.h"
 #include "hawk/graph/reach.h"
 #include "hawk/graph/heuristics.h"
+#include "hawk/names/type_words.h"
 
 /** Places of pointers to a record's blocks: roots of a kind (enum hawk_root_kind), or blocks of a
  * kind (HAWK_LEAK_FROM_BLOCKS + enum hawk_reach_kind, before any downgrade). */
@@ -43,8 +44,9 @@ struct hawk_leak_record {
 	uint64_t source_blocks;   /**< blocks that hold the pointers, the record's own included */
 	uint64_t explained;       /**< interior pointers explained by a heuristic */
 	struct hawk_leak_pointers pointers[HAWK_LEAK_SOURCES];
-	uint32_t first_root; /**< index of a root that points here; UINT32_MAX = none */
-	uint32_t unused;     /**< 0 */
+	uint32_t first_root;          /**< index of a root that points here; UINT32_MAX = none */
+	uint32_t unused;              /**< 0 */
+	struct hawk_type_words words; /**< of the example; zeros until hawk_leaks_read_types() */
 };
 
 struct hawk_leaks {

@@ -7,8 +7,11 @@
 #define HAWK_ANALYZER_REPORT_LEAKS_H
 
 #include "hawk/analysis/leak_selection.h"
+#include "hawk/analysis/leak_cycles.h"
 #include "hawk/analysis/leak_leaders.h"
+#include "hawk/names/block_type.h"
 #include "hawk/names/root_name.h"
+#include "hawk/names/site_names.h"
 #include "hawk/output/json.h"
 #include "hawk/report/screen.h"
 
@@ -18,7 +21,10 @@ struct hawk_leaks_report {
 	const struct hawk_graph *graph;
 	struct hawk_symbols *symbols;
 	struct hawk_root_namer *namer;
+	struct hawk_block_types *types;
+	struct hawk_site_names *names;
 	const struct hawk_leaks *leaks;
+	const struct hawk_leak_cycles *cycles;
 	const struct hawk_leak_selection *selection;
 	struct hawk_suppressions *suppressions; /**< NULL = none */
 	const struct hawk_findings *findings;
