@@ -51,10 +51,13 @@ static struct hawk_error *find_state(const struct hawk_heap_search *search, stru
 
 	if (!err)
 		err = native->walker->find(search->target, &claims, state, &is_there);
-	if (is_there)
+	if (!err && is_there) {
 		native->state = state;
-	else
+	} else {
+		if (state)
+			native->walker->forget(state);
 		free(state);
+	}
 	hawk_claims_deinit(&claims);
 	return err;
 }

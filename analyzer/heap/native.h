@@ -28,8 +28,9 @@ struct hawk_walker {
 	bool rounds_to_16;   /**< see struct hawk_heap_found */
 	bool exact;          /**< sizes are as requested by the program */
 	size_t state_bytes;
-	/** Looks for the allocator. Sets `*is_there` to false if it is absent. Then, and after an
-	 * error, nothing needs forgetting. `claims` are other allocators', owned by the caller. */
+	/** Looks for the allocator and fills `state`, which is zeros. Sets `*is_there` to false if
+	 * it is absent. `claims` are other allocators', owned by the caller, who forgets `state` in
+	 * any case. */
 	struct hawk_error *(*find)(const struct hawk_target *target,
 				   const struct hawk_claims *claims, void *state, bool *is_there);
 	/** Adds spans for all of the allocator's memory, and for the parts without blocks. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Rows of objects of equal size, and the state of each object.
+ * Rows of objects of equal size, the state of each object, and heaps made of them.
  */
 #include "slabs.h"
 
@@ -13,19 +13,18 @@ enum {
 	OBJECTS_MISSING_MAX = 1 << 24, /* in memory that the core lacks */
 };
 
-struct hawk_error *hawk_slabs_add(struct hawk_slabs *slabs, uint64_t start, uint64_t object_bytes,
-				  uint64_t count)
+struct hawk_error *hawk_slabs_add(struct hawk_slabs *slabs, struct hawk_slab slab)
 {
 	uint64_t bytes;
 
-	if (!object_bytes || !count || __builtin_mul_overflow(object_bytes, count, &bytes) ||
-	    start + bytes < start)
+	if (!slab.object_bytes || !slab.count ||
+	    __builtin_mul_overflow(slab.object_bytes, slab.count, &bytes) ||
+	    slab.start + bytes < slab.start)
 		return NULL;
 	if (!hawk_array_reserve(&slabs->items, slabs->count, &slabs->capacity,
 				sizeof(*slabs->items)))
 		return &hawk_enomem;
-	slabs->items[slabs->count++] =
-		(struct hawk_slab){.start = start, .object_bytes = object_bytes, .count = count};
+	slabs->items[slabs->count++] = slab;
 	return NULL;
 }
 
@@ -132,12 +131,13 @@ struct cursor {
 	uint64_t index; /**< in the slab */
 };
 
-void *hawk_slabs_begin(const struct hawk_slabs *slabs)
+void *hawk_slab_heap_begin(const void *state)
 {
+	const struct hawk_slab_heap *heap = state;
 	struct cursor *cursor = calloc(1, sizeof(*cursor));
 
 	if (cursor)
-		cursor->slabs = slabs;
+		cursor->slabs = &heap->slabs;
 	return cursor;
 }
 
@@ -148,7 +148,7 @@ static const uint8_t piece_states[] = {
 	[HAWK_OBJECT_INTERNAL] = HAWK_PIECE_INTERNAL,
 };
 
-bool hawk_slabs_next(void *context, bool all, struct hawk_piece *ret)
+bool hawk_slab_heap_next(void *context, bool all, struct hawk_piece *ret)
 {
 	struct cursor *cursor = context;
 	const struct hawk_slabs *slabs = cursor->slabs;
@@ -170,4 +170,28 @@ bool hawk_slabs_next(void *context, bool all, struct hawk_piece *ret)
 		}
 	}
 	return false;
+}
+
+struct hawk_error *hawk_slab_heap_spans(const void *state, struct hawk_heap_spans *ret)
+{
+	const struct hawk_slab_heap *heap = state;
+	struct hawk_error *err = hawk_claims_put(&heap->memory, HAWK_SPAN_HEAP, ret);
+
+	return err ? err : hawk_claims_put(&heap->metadata, HAWK_SPAN_METADATA, ret);
+}
+
+void hawk_slab_heap_describe(const void *state, struct hawk_allocator *ret)
+{
+	const struct hawk_slab_heap *heap = state;
+
+	ret->version = heap->version;
+	ret->incomplete = heap->incomplete;
+	ret->differing = heap->differing + heap->slabs.overlapping;
+}
+
+void hawk_slab_heap_deinit(struct hawk_slab_heap *heap)
+{
+	hawk_slabs_deinit(&heap->slabs);
+	hawk_claims_deinit(&heap->memory);
+	hawk_claims_deinit(&heap->metadata);
 }

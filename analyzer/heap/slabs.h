@@ -2,7 +2,8 @@
 /**
  * @file
  * Rows of objects of equal size, and the state of each object, in two bits. A row is tcmalloc's
- * span, jemalloc's slab, mimalloc's page, or a single large block. Private to heap/.
+ * span, jemalloc's slab, mimalloc's page, or a single large block. Also what the walkers of these
+ * allocators have in common. Private to heap/.
  */
 #ifndef HAWK_ANALYZER_HEAP_SLABS_H
 #define HAWK_ANALYZER_HEAP_SLABS_H
@@ -19,8 +20,9 @@ enum hawk_object_state {
 struct hawk_slab {
 	uint64_t start;
 	uint64_t object_bytes;
-	uint64_t count;     /**< of objects */
-	uint64_t first;     /**< number of its first object, over all slabs */
+	uint64_t count;       /**< of objects */
+	uint64_t first;       /**< number of its first object, over all slabs */
+	uint64_t description; /**< the walker's own */
 	bool aligns_within; /**< some objects were handed out by an aligned pointer to the inside */
 };
 
@@ -34,9 +36,8 @@ struct hawk_slabs {
 			       objects than the core can hold */
 };
 
-/** Adds a slab; empty ones and those that wrap around are ignored. */
-struct hawk_error *hawk_slabs_add(struct hawk_slabs *slabs, uint64_t start, uint64_t object_bytes,
-				  uint64_t count);
+/** Adds a slab without `first`; empty ones and those that wrap around are ignored. */
+struct hawk_error *hawk_slabs_add(struct hawk_slabs *slabs, struct hawk_slab slab);
 
 /** Sorts the slabs and makes all objects live. Call once, after all are added. */
 struct hawk_error *hawk_slabs_finish(struct hawk_slabs *slabs, const struct hawk_target *target);
@@ -61,10 +62,24 @@ void hawk_slabs_set(struct hawk_slabs *slabs, uint64_t object, enum hawk_object_
 uint64_t hawk_slabs_mark_list(struct hawk_slabs *slabs, struct hawk_near *near, uint64_t first,
 			      uint64_t mask, enum hawk_object_state state);
 
-/** Makes a cursor for hawk_slabs_next(); the caller frees it. NULL = no memory. */
-void *hawk_slabs_begin(const struct hawk_slabs *slabs);
+/** A heap of slabs: the first member of a walker's state. */
+struct hawk_slab_heap {
+	const struct hawk_target *target;
+	const char *version; /**< NULL = not known */
+	struct hawk_slabs slabs;
+	struct hawk_claims memory;   /**< all of the allocator's; other walkers leave it */
+	struct hawk_claims metadata; /**< the parts without blocks */
+	uint64_t differing; /**< slabs whose count of free objects differs from their lists */
+	bool incomplete;    /**< some blocks may be overlooked */
+};
 
-/** As `next` of a walker. */
-bool hawk_slabs_next(void *cursor, bool all, struct hawk_piece *ret);
+/** Frees the members. */
+void hawk_slab_heap_deinit(struct hawk_slab_heap *heap);
+
+/** Functions of a walker; `state` begins with a struct hawk_slab_heap. */
+struct hawk_error *hawk_slab_heap_spans(const void *state, struct hawk_heap_spans *ret);
+void *hawk_slab_heap_begin(const void *state);
+bool hawk_slab_heap_next(void *cursor, bool all, struct hawk_piece *ret);
+void hawk_slab_heap_describe(const void *state, struct hawk_allocator *ret);
 
 #endif

@@ -104,6 +104,25 @@ bool hawk_is_module_data(const struct hawk_target *target, const struct hawk_map
 	       hawk_target_module_at(target, mapping->start);
 }
 
+bool hawk_data_words_next(struct hawk_data_words *words, struct hawk_near *near, uint64_t *ret)
+{
+	size_t count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(near->target, &count);
+
+	words->at += sizeof(*ret);
+	while (!hawk_next_word(near, &words->at, words->end, ret)) {
+		while (words->next < count &&
+		       !hawk_is_module_data(near->target, &mappings[words->next]))
+			words->next++;
+		if (words->next == count)
+			return false;
+		words->mapping = &mappings[words->next++];
+		words->at = (words->mapping->start + 7) & -UINT64_C(8);
+		words->end = words->mapping->start + words->mapping->present_bytes;
+	}
+	return true;
+}
+
 bool hawk_is_anonymous(const struct hawk_target *target, const struct hawk_mapping *mapping)
 {
 	return mapping->flags & HAWK_MAPPING_WRITE && mapping->end <= user_end && !mapping->path &&

@@ -78,6 +78,17 @@ bool hawk_is_anonymous(const struct hawk_target *target, const struct hawk_mappi
 /** Returns true for a module's writable data, .bss included. */
 bool hawk_is_module_data(const struct hawk_target *target, const struct hawk_mapping *mapping);
 
+/** A walk over the words of modules' writable data that are not 0. Start with zeros. */
+struct hawk_data_words {
+	const struct hawk_mapping *mapping; /**< the current one */
+	uint64_t at;                        /**< address of the current word */
+	uint64_t end;
+	size_t next; /**< index of the next mapping */
+};
+
+/** Moves to the next word; returns false behind the last one. */
+bool hawk_data_words_next(struct hawk_data_words *words, struct hawk_near *near, uint64_t *ret);
+
 /** A stretch of unclaimed anonymous memory with data. */
 struct hawk_unclaimed {
 	const struct hawk_target *target;

@@ -119,15 +119,15 @@ static bool find_cache(bool old, const uint64_t *words, size_t count, struct cac
  * live blocks. */
 static struct hawk_error *mark_stack(struct hawk_jemalloc *jemalloc, uint64_t address)
 {
-	const struct hawk_slab *slab = hawk_slabs_at(&jemalloc->slabs, address);
+	const struct hawk_slab *slab = hawk_slabs_at(&jemalloc->heap.slabs, address);
 	uint64_t start;
 
 	if (!slab)
 		return NULL;
 	start = address - (address - slab->start) % slab->object_bytes;
-	if (!hawk_slabs_mark(&jemalloc->slabs, start, HAWK_OBJECT_INTERNAL))
+	if (!hawk_slabs_mark(&jemalloc->heap.slabs, start, HAWK_OBJECT_INTERNAL))
 		return NULL;
-	return hawk_claims_add(&jemalloc->metadata, start, start + slab->object_bytes);
+	return hawk_claims_add(&jemalloc->heap.metadata, start, start + slab->object_bytes);
 }
 
 static struct hawk_error *mark_cached(struct hawk_jemalloc *jemalloc, struct hawk_near *near,
@@ -140,8 +140,9 @@ static struct hawk_error *mark_cached(struct hawk_jemalloc *jemalloc, struct haw
 		uint64_t object;
 
 		for (uint64_t j = 0; j < bin->count && wrong < WRONG_MAX; j++)
-			wrong += !hawk_word(near, bin->first + 8 * j, &object) ||
-				 !hawk_slabs_mark(&jemalloc->slabs, object, HAWK_OBJECT_CACHED);
+			wrong +=
+				!hawk_word(near, bin->first + 8 * j, &object) ||
+				!hawk_slabs_mark(&jemalloc->heap.slabs, object, HAWK_OBJECT_CACHED);
 	}
 	return mark_stack(jemalloc, cache->bins[0].order - 8);
 }
@@ -155,7 +156,8 @@ static struct hawk_error *add_thread(struct hawk_jemalloc *jemalloc, struct hawk
 				     uint64_t pointer)
 {
 	uint64_t words[TLS_BYTES / 8], start = pointer - TLS_BYTES;
-	const struct hawk_mapping *mapping = hawk_target_mapping_at(jemalloc->target, pointer - 8);
+	const struct hawk_mapping *mapping =
+		hawk_target_mapping_at(jemalloc->heap.target, pointer - 8);
 	struct cache cache;
 	size_t count;
 
@@ -164,10 +166,8 @@ static struct hawk_error *add_thread(struct hawk_jemalloc *jemalloc, struct hawk
 	if (mapping->start > start)
 		start = (mapping->start + 7) & -UINT64_C(8);
 	count = hawk_near_read(near, start, words, pointer - start) / 8;
-	if (!find_any(words, count, &cache)) {
-		jemalloc->threads_without_cache++;
+	if (!find_any(words, count, &cache))
 		return NULL;
-	}
 	return mark_cached(jemalloc, near, &cache);
 }
 
@@ -190,12 +190,12 @@ static struct hawk_error *try_made(struct hawk_jemalloc *jemalloc, struct hawk_n
 
 static struct hawk_error *add_made(struct hawk_jemalloc *jemalloc, struct hawk_near *near)
 {
-	void *cursor = hawk_slabs_begin(&jemalloc->slabs);
+	void *cursor = hawk_slab_heap_begin(&jemalloc->heap);
 	uint64_t *words = malloc(MADE_READ);
 	struct hawk_error *err = words && cursor ? NULL : &hawk_enomem;
 	struct hawk_piece piece;
 
-	while (!err && hawk_slabs_next(cursor, false, &piece))
+	while (!err && hawk_slab_heap_next(cursor, false, &piece))
 		if (piece.state == HAWK_PIECE_LIVE && piece.bytes >= MADE_MIN &&
 		    piece.bytes <= MADE_MAX)
 			err = try_made(jemalloc, near, words, piece.start, piece.bytes);
@@ -207,14 +207,14 @@ static struct hawk_error *add_made(struct hawk_jemalloc *jemalloc, struct hawk_n
 struct hawk_error *hawk_jemalloc_read_caches(struct hawk_jemalloc *jemalloc)
 {
 	size_t count;
-	const struct hawk_thread *threads = hawk_target_threads(jemalloc->target, &count);
-	struct hawk_near near = {.target = jemalloc->target};
+	const struct hawk_thread *threads = hawk_target_threads(jemalloc->heap.target, &count);
+	struct hawk_near near = {.target = jemalloc->heap.target};
 	struct hawk_error *err = NULL;
 
 	for (size_t i = 0; !err && i < count; i++)
 		err = add_thread(jemalloc, &near, hawk_thread_pointer(&threads[i]));
 	if (!err)
 		err = add_made(jemalloc, &near);
-	hawk_claims_sort(&jemalloc->metadata);
+	hawk_claims_sort(&jemalloc->heap.metadata);
 	return err;
 }

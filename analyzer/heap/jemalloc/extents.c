@@ -31,8 +31,7 @@ enum {
 
 static const struct hawk_jemalloc_layout layouts[] = {
 	{"5.3", .state_shift = 17, .state_bits = 3, .class_shift = 20, .free_shift = 28},
-	{"5.2", .state_shift = 16, .state_bits = 2, .class_shift = 18, .free_shift = 26,
-	 .counts_by_number = true},
+	{"5.2", .state_shift = 16, .state_bits = 2, .class_shift = 18, .free_shift = 26},
 };
 
 static uint64_t class_bytes(uint32_t number)
@@ -78,7 +77,7 @@ static bool vote(void *context, const struct hawk_jemalloc_element *element)
 	return true;
 }
 
-/* Extents are aligned, so the last bit of a kept address can hold its layout. */
+/* Extents are aligned, so the last bit of the address in a slab can hold its layout. */
 static_assert(sizeof(layouts) / sizeof(*layouts) == 2, "one bit tells layouts apart");
 
 /** Extents that are taken. */
@@ -102,17 +101,7 @@ static struct hawk_error *add_metadata(struct taker *taker, uint64_t extent)
 	if (page == taker->last_metadata)
 		return NULL;
 	taker->last_metadata = page;
-	return hawk_claims_add(&taker->jemalloc->metadata, page, page + PAGE_BYTES);
-}
-
-static struct hawk_error *add_extent(struct hawk_jemalloc *jemalloc, uint64_t extent)
-{
-	if (!hawk_array_reserve(&jemalloc->extents, jemalloc->extent_count,
-				&jemalloc->extent_capacity, sizeof(*jemalloc->extents)))
-		return &hawk_enomem;
-	jemalloc->extents[jemalloc->extent_count++] =
-		extent | (uint64_t)(jemalloc->layout - layouts);
-	return NULL;
+	return hawk_claims_add(&taker->jemalloc->heap.metadata, page, page + PAGE_BYTES);
 }
 
 /* Takes an extent at its first page. */
@@ -120,6 +109,8 @@ static bool take(void *context, const struct hawk_jemalloc_element *element)
 {
 	struct taker *taker = context;
 	struct hawk_jemalloc *jemalloc = taker->jemalloc;
+	struct hawk_slab slab = {.description =
+					 element->extent | (uint64_t)(jemalloc->layout - layouts)};
 	uint64_t words[3], bytes;
 
 	if (hawk_near_read(taker->near, element->extent, words, sizeof(words)) != sizeof(words))
@@ -129,66 +120,62 @@ static bool take(void *context, const struct hawk_jemalloc_element *element)
 		return true;
 	taker->err = add_metadata(taker, element->extent);
 	if (!taker->err)
-		taker->err =
-			hawk_claims_add(&jemalloc->memory, element->page, element->page + bytes);
+		taker->err = hawk_claims_add(&jemalloc->heap.memory, element->page,
+					     element->page + bytes);
 	if (taker->err || !is_active(jemalloc->layout, words[0]))
 		return !taker->err;
+	slab.start = words[1];
+	slab.object_bytes = taker->unaligned && bytes > PAGE_BYTES ? bytes - PAGE_BYTES : bytes;
+	slab.count = 1;
 	if (words[0] >> SLAB_BIT & 1) {
-		uint64_t size = class_bytes(
+		slab.object_bytes = class_bytes(
 			(uint32_t)bits_of(words[0], jemalloc->layout->class_shift, CLASS_BITS));
-
-		if (!size || bytes / size > OBJECTS_MAX)
-			return true;
-		taker->err = hawk_slabs_add(&jemalloc->slabs, words[1], size, bytes / size);
-	} else {
-		taker->err = hawk_slabs_add(
-			&jemalloc->slabs, words[1],
-			taker->unaligned && bytes > PAGE_BYTES ? bytes - PAGE_BYTES : bytes, 1);
+		slab.count = slab.object_bytes ? bytes / slab.object_bytes : 0;
 	}
-	if (!taker->err)
-		taker->err = add_extent(jemalloc, element->extent);
+	if (slab.count <= OBJECTS_MAX)
+		taker->err = hawk_slabs_add(&jemalloc->heap.slabs, slab);
 	return !taker->err;
 }
 
 struct hawk_error *hawk_jemalloc_read_extents(struct hawk_jemalloc *jemalloc,
 					      const struct hawk_jemalloc_root *root)
 {
-	struct hawk_near near = {.target = jemalloc->target};
+	struct hawk_near near = {.target = jemalloc->heap.target};
 	struct choice choice = {.near = &near};
 	struct taker taker = {.jemalloc = jemalloc, .near = &near};
-	uint64_t budget = hawk_budget_to_read(jemalloc->target);
+	uint64_t budget = hawk_budget_to_read(jemalloc->heap.target);
 	struct hawk_error *err = hawk_jemalloc_each(root, &near, &budget, NULL, vote, &choice);
 
 	jemalloc->layout = &layouts[choice.votes[1] > choice.votes[0]];
+	if (!jemalloc->heap.version)
+		jemalloc->heap.version = jemalloc->layout->version;
 	taker.unaligned = choice.unaligned;
-	budget = hawk_budget_to_read(jemalloc->target);
+	budget = hawk_budget_to_read(jemalloc->heap.target);
 	if (!err)
-		err = hawk_jemalloc_each(root, &near, &budget, &jemalloc->metadata, take, &taker);
-	jemalloc->differing += !budget;
+		err = hawk_jemalloc_each(root, &near, &budget, &jemalloc->heap.metadata, take,
+					 &taker);
+	jemalloc->heap.differing += !budget;
 	return err ? err : taker.err;
 }
 
 /* Marks the free objects of a slab. */
-static void read_bitmap(struct hawk_jemalloc *jemalloc, struct hawk_near *near, uint64_t extent,
-			const struct hawk_jemalloc_layout *layout)
+static void read_bitmap(struct hawk_jemalloc *jemalloc, struct hawk_near *near,
+			const struct hawk_slab *slab)
 {
-	uint64_t words[2], bitmap[BITMAP_WORDS], free_count = 0;
-	const struct hawk_slab *slab;
+	const struct hawk_jemalloc_layout *layout = &layouts[slab->description & 1];
+	uint64_t extent = slab->description & -UINT64_C(2);
+	uint64_t word, bitmap[BITMAP_WORDS], free_count = 0;
 
-	if (hawk_near_read(near, extent, words, sizeof(words)) != sizeof(words) ||
-	    !(words[0] >> SLAB_BIT & 1) ||
+	if (!hawk_word(near, extent, &word) || !(word >> SLAB_BIT & 1) ||
 	    hawk_near_read(near, extent + EXTENT_BITMAP, bitmap, sizeof(bitmap)) != sizeof(bitmap))
-		return;
-	slab = hawk_slabs_at(&jemalloc->slabs, words[1]);
-	if (!slab || slab->start != words[1] || slab->count > OBJECTS_MAX)
 		return;
 	for (uint64_t i = 0; i < slab->count; i++) {
 		if (!(bitmap[i / 64] >> i % 64 & 1))
 			continue;
-		hawk_slabs_set(&jemalloc->slabs, slab->first + i, HAWK_OBJECT_FREE);
+		hawk_slabs_set(&jemalloc->heap.slabs, slab->first + i, HAWK_OBJECT_FREE);
 		free_count++;
 	}
-	jemalloc->differing += free_count != bits_of(words[0], layout->free_shift, FREE_BITS);
+	jemalloc->heap.differing += free_count != bits_of(word, layout->free_shift, FREE_BITS);
 }
 
 /* Finds the memory that descriptions of extents were cut from: blocks of 2 MiB or more that begin
@@ -215,36 +202,30 @@ static bool find_base(struct hawk_near *near, uint64_t address, struct hawk_clai
 /* Claims all around the descriptions: there are arenas, whose pointers lead to slabs. */
 static struct hawk_error *claim_bases(struct hawk_jemalloc *jemalloc, struct hawk_near *near)
 {
-	size_t count = jemalloc->metadata.count;
+	size_t count = jemalloc->heap.metadata.count;
 	struct hawk_claim base = {0};
 	struct hawk_error *err = NULL;
 
 	for (size_t i = 0; !err && i < count; i++) {
-		uint64_t address = jemalloc->metadata.items[i].start;
+		uint64_t address = jemalloc->heap.metadata.items[i].start;
 
 		if (address - base.start < base.end - base.start ||
 		    !find_base(near, address, &base))
 			continue;
-		err = hawk_claims_add(&jemalloc->metadata, base.start, base.end);
+		err = hawk_claims_add(&jemalloc->heap.metadata, base.start, base.end);
 	}
-	hawk_claims_sort(&jemalloc->metadata);
+	hawk_claims_sort(&jemalloc->heap.metadata);
 	return err;
 }
 
 struct hawk_error *hawk_jemalloc_finish_extents(struct hawk_jemalloc *jemalloc)
 {
-	struct hawk_near near = {.target = jemalloc->target};
-	struct hawk_error *err = hawk_slabs_finish(&jemalloc->slabs, jemalloc->target);
+	struct hawk_near near = {.target = jemalloc->heap.target};
+	struct hawk_error *err = hawk_slabs_finish(&jemalloc->heap.slabs, jemalloc->heap.target);
 
-	for (size_t i = 0; !err && i < jemalloc->extent_count; i++) {
-		uint64_t extent = jemalloc->extents[i];
-
-		read_bitmap(jemalloc, &near, extent & -UINT64_C(2), &layouts[extent & 1]);
-	}
-	free(jemalloc->extents);
-	jemalloc->extents = NULL;
-	jemalloc->extent_count = jemalloc->extent_capacity = 0;
-	hawk_claims_sort(&jemalloc->metadata);
-	hawk_claims_sort(&jemalloc->memory);
+	for (size_t i = 0; !err && i < jemalloc->heap.slabs.count; i++)
+		read_bitmap(jemalloc, &near, &jemalloc->heap.slabs.items[i]);
+	hawk_claims_sort(&jemalloc->heap.metadata);
+	hawk_claims_sort(&jemalloc->heap.memory);
 	return err ? err : claim_bases(jemalloc, &near);
 }

@@ -5,39 +5,41 @@
  */
 #include "jemalloc.h"
 
-void hawk_jemalloc_deinit(struct hawk_jemalloc *jemalloc)
+static struct hawk_error *find(const struct hawk_target *target, const struct hawk_claims *claims,
+			       void *state, bool *is_there)
 {
-	free(jemalloc->roots);
-	free(jemalloc->extents);
-	hawk_slabs_deinit(&jemalloc->slabs);
-	hawk_claims_deinit(&jemalloc->metadata);
-	hawk_claims_deinit(&jemalloc->memory);
-	*jemalloc = (struct hawk_jemalloc){0};
-}
+	struct hawk_jemalloc *jemalloc = state;
+	struct hawk_error *err;
 
-static struct hawk_error *find(struct hawk_jemalloc *jemalloc)
-{
-	struct hawk_error *err = hawk_jemalloc_find_roots(jemalloc);
-
+	(void)claims;
+	jemalloc->heap.target = target;
+	err = hawk_jemalloc_find_roots(jemalloc);
 	for (size_t i = 0; !err && i < jemalloc->root_count; i++)
 		err = hawk_jemalloc_read_extents(jemalloc, &jemalloc->roots[i]);
 	if (!err && jemalloc->root_count)
 		err = hawk_jemalloc_finish_extents(jemalloc);
 	if (!err && jemalloc->root_count)
 		err = hawk_jemalloc_read_caches(jemalloc);
+	*is_there = jemalloc->heap.slabs.count;
 	return err;
 }
 
-struct hawk_error *hawk_jemalloc_find(const struct hawk_target *target, struct hawk_jemalloc *ret,
-				      bool *is_there)
+static void forget(void *state)
 {
-	struct hawk_jemalloc jemalloc = {.target = target};
-	struct hawk_error *err = find(&jemalloc);
+	struct hawk_jemalloc *jemalloc = state;
 
-	*is_there = !err && jemalloc.slabs.count;
-	if (*is_there)
-		*ret = jemalloc;
-	else
-		hawk_jemalloc_deinit(&jemalloc);
-	return err;
+	free(jemalloc->roots);
+	hawk_slab_heap_deinit(&jemalloc->heap);
 }
+
+const struct hawk_walker hawk_walker_jemalloc = {
+	.name = "jemalloc",
+	.small_granules = true,
+	.state_bytes = sizeof(struct hawk_jemalloc),
+	.find = find,
+	.spans = hawk_slab_heap_spans,
+	.begin = hawk_slab_heap_begin,
+	.next = hawk_slab_heap_next,
+	.describe = hawk_slab_heap_describe,
+	.forget = forget,
+};

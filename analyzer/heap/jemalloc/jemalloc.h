@@ -20,7 +20,6 @@ struct hawk_jemalloc_layout {
 	uint8_t state_bits;
 	uint8_t class_shift;
 	uint8_t free_shift;
-	bool counts_by_number; /**< bins of caches store a count of objects (5.2) */
 };
 
 /** The tree of one jemalloc; a process may have several. */
@@ -30,26 +29,13 @@ struct hawk_jemalloc_root {
 };
 
 struct hawk_jemalloc {
-	const struct hawk_target *target;
+	struct hawk_slab_heap heap;
 	struct hawk_jemalloc_root *roots;
 	size_t root_count, root_capacity;
-	const struct hawk_jemalloc_layout *layout; /**< of the current root; finally of the first */
-	struct hawk_slabs slabs;
-	struct hawk_claims metadata;
-	struct hawk_claims memory; /**< memory of all extents, free ones included */
-	uint64_t *extents;         /**< the active ones, until slabs are finished */
-	size_t extent_count, extent_capacity;
-	uint64_t differing; /**< slabs whose count of free objects differs from their bitmap */
-	uint64_t threads_without_cache;
+	const struct hawk_jemalloc_layout *layout; /**< of the current root */
 };
 
-/** Finds all trees, blocks and caches. Sets `*is_there` to false if none exist; then nothing needs
- * freeing. */
-struct hawk_error *hawk_jemalloc_find(const struct hawk_target *target, struct hawk_jemalloc *ret,
-				      bool *is_there);
-void hawk_jemalloc_deinit(struct hawk_jemalloc *jemalloc);
-
-/** Stages of hawk_jemalloc_find(). */
+/** Stages, in this order. */
 struct hawk_error *hawk_jemalloc_find_roots(struct hawk_jemalloc *jemalloc);
 struct hawk_error *hawk_jemalloc_read_extents(struct hawk_jemalloc *jemalloc,
 					      const struct hawk_jemalloc_root *root);

@@ -158,25 +158,24 @@ static struct hawk_error *try_root(struct hawk_jemalloc *jemalloc, struct hawk_n
 }
 
 static struct hawk_error *search(struct hawk_jemalloc *jemalloc, struct hawk_near *near,
-				 uint64_t *budget, const struct hawk_mapping *mapping, bool wide)
+				 uint64_t *budget, bool wide)
 {
-	uint64_t at = (mapping->start + 7) & -UINT64_C(8), pointer, root;
-	uint64_t end = mapping->start + mapping->present_bytes;
 	uint64_t root_bytes = UINT64_C(8) << shape_of(wide).root_bits;
+	struct hawk_data_words words = {0};
 	struct hawk_error *err = NULL;
+	uint64_t pointer, root;
 
-	if (mapping->end - mapping->start < root_bytes)
-		return NULL;
-	for (; !err && *budget && hawk_next_word(near, &at, end, &pointer); at += 8) {
+	while (!err && *budget && hawk_data_words_next(&words, near, &pointer)) {
+		const struct hawk_mapping *in = words.mapping;
 		const struct hawk_mapping *to =
-			pointer % EXTENT_ALIGNMENT
+			pointer % EXTENT_ALIGNMENT || in->end - in->start < root_bytes
 				? NULL
-				: hawk_target_mapping_at(jemalloc->target, pointer);
+				: hawk_target_mapping_at(near->target, pointer);
 
-		if (to && hawk_is_anonymous(jemalloc->target, to) &&
+		if (to && hawk_is_anonymous(near->target, to) &&
 		    to->end - pointer >= (UINT64_C(8) << shape_of(wide).bits) &&
-		    find_root(near, budget, wide, at, pointer, &root) && root >= mapping->start &&
-		    root <= mapping->end - root_bytes && !is_known(jemalloc, root))
+		    find_root(near, budget, wide, words.at, pointer, &root) && root >= in->start &&
+		    root <= in->end - root_bytes && !is_known(jemalloc, root))
 			err = try_root(jemalloc, near, budget,
 				       (struct hawk_jemalloc_root){root, wide});
 	}
@@ -185,22 +184,11 @@ static struct hawk_error *search(struct hawk_jemalloc *jemalloc, struct hawk_nea
 
 struct hawk_error *hawk_jemalloc_find_roots(struct hawk_jemalloc *jemalloc)
 {
-	size_t count;
-	const struct hawk_mapping *mappings = hawk_target_mappings(jemalloc->target, &count);
-	struct hawk_near near = {.target = jemalloc->target};
+	struct hawk_near near = {.target = jemalloc->heap.target};
 	uint64_t budget = hawk_budget_to_search;
-	struct hawk_error *err = NULL;
+	struct hawk_error *err = search(jemalloc, &near, &budget, false);
 
-	for (size_t i = 0; i < count && !err; i++) {
-		size_t before = jemalloc->root_count;
-
-		if (!hawk_is_module_data(jemalloc->target, &mappings[i]))
-			continue;
-		err = search(jemalloc, &near, &budget, &mappings[i], false);
-		if (!err && jemalloc->root_count == before)
-			err = search(jemalloc, &near, &budget, &mappings[i], true);
-	}
-	return err;
+	return err ? err : search(jemalloc, &near, &budget, true);
 }
 
 /** A walk over a tree. */

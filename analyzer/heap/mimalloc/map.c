@@ -19,45 +19,37 @@ enum {
 	PARTS_OFFSET = 0x50,
 };
 
+static const struct hawk_mimalloc_page_layout old_page = {
+	.free = 8,
+	.used = 0x10,
+	.capacity = 0x12,
+	.local_free = 0x18,
+	.thread_free = 0x20,
+	.block_bytes = 0x28,
+	.start = 0x30,
+	.heap = 0x40,
+};
+static const struct hawk_mimalloc_page_layout new_page = {
+	.flags = 8,
+	.free = 0x10,
+	.local_free = 0x18,
+	.block_bytes = 0x20,
+	.used = 0x28,
+	.start = 0x30,
+	.capacity = 0x38,
+	.thread_free = 0x40,
+	.heap = 0x50,
+};
+
 static const struct map_layout {
 	const char *version;
 	bool describes_itself;
-	struct hawk_mimalloc_page_layout page;
+	enum hawk_mimalloc_start start;
+	const struct hawk_mimalloc_page_layout *page;
 } layouts[] = {
-	{"3.6",
-	 true,
-	 {.flags = 8,
-	  .free = 0x10,
-	  .local_free = 0x18,
-	  .block_bytes = 0x20,
-	  .used = 0x28,
-	  .start = 0x30,
-	  .capacity = 0x38,
-	  .thread_free = 0x40,
-	  .heap = 0x50,
-	  .start_kind = HAWK_PAGE_BY_BYTES}},
-	{"3.0 to 3.3",
-	 false,
-	 {.free = 8,
-	  .used = 0x10,
-	  .capacity = 0x12,
-	  .local_free = 0x18,
-	  .thread_free = 0x20,
-	  .block_bytes = 0x28,
-	  .start = 0x30,
-	  .heap = 0x40,
-	  .start_kind = HAWK_PAGE_BY_POINTER}},
-	{"3.4",
-	 false,
-	 {.free = 8,
-	  .used = 0x10,
-	  .capacity = 0x12,
-	  .local_free = 0x18,
-	  .thread_free = 0x20,
-	  .block_bytes = 0x28,
-	  .start = 0x30,
-	  .heap = 0x40,
-	  .start_kind = HAWK_PAGE_BY_WORDS}},
+	{"3.6", true, HAWK_PAGE_BY_BYTES, &new_page},
+	{"3.0 to 3.3", false, HAWK_PAGE_BY_POINTER, &old_page},
+	{"3.4", false, HAWK_PAGE_BY_WORDS, &old_page},
 };
 
 enum { LAYOUTS = sizeof(layouts) / sizeof(*layouts) };
@@ -112,7 +104,8 @@ static struct hawk_error *take_page(struct reading *reading, uint64_t slice, uin
 	if (address == reading->last || !slice) /* slice 0 has a dummy page for NULL */
 		return NULL;
 	reading->last = address;
-	is_page = hawk_mimalloc_read_page(&reading->layout->page, reading->near, address, &page) &&
+	is_page = hawk_mimalloc_read_page(reading->layout->page, reading->layout->start,
+					  reading->near, address, &page) &&
 		  begins_in(&page, slice);
 	if (!is_page && is_left(reading, &page, slice))
 		return NULL;
@@ -124,9 +117,9 @@ static struct hawk_error *take_page(struct reading *reading, uint64_t slice, uin
 	hawk_mimalloc_score(&page, &reading->fit, &reading->seen);
 	if (reading->scoring || !page.used)
 		return NULL;
-	err = hawk_claims_add(&mimalloc->metadata, address, address + 0x80);
+	err = hawk_claims_add(&mimalloc->heap.metadata, address, address + 0x80);
 	if (!err)
-		err = hawk_claims_add(&mimalloc->memory, slice << HAWK_MIMALLOC_SLICE_LOG2,
+		err = hawk_claims_add(&mimalloc->heap.memory, slice << HAWK_MIMALLOC_SLICE_LOG2,
 				      page.start + page.block_bytes * page.capacity);
 	return err ? err : hawk_mimalloc_add_page(mimalloc, &page);
 }
@@ -137,7 +130,7 @@ static struct hawk_error *read_part(struct reading *reading, uint64_t part, uint
 	struct hawk_error *err = NULL;
 
 	if (!reading->scoring)
-		err = hawk_claims_add(&reading->mimalloc->metadata, part, end);
+		err = hawk_claims_add(&reading->mimalloc->heap.metadata, part, end);
 	for (; !err && hawk_next_word(reading->near, &at, end, &page); at += 8) {
 		err = take_page(reading, first_slice + (at - part) / 8, page);
 		if (reading->scoring &&
@@ -155,7 +148,7 @@ static struct hawk_error *read_parts(struct reading *reading)
 
 	reading->last = 0;
 	for (; !err && reading->budget && hawk_next_word(reading->near, &at, end, &part); at += 8) {
-		if (part % 8 || !hawk_target_mapping_at(reading->mimalloc->target, part))
+		if (part % 8 || !hawk_target_mapping_at(reading->mimalloc->heap.target, part))
 			break; /* past the end of a shorter table */
 		err = read_part(reading, part, (at - reading->parts) / 8 << PART_LOG2);
 		if (reading->scoring && (reading->wrong || reading->pages >= PAGES_SAMPLED))
@@ -202,13 +195,13 @@ static bool try_map(struct reading *reading, uint64_t map)
 	return false;
 }
 
-static bool search(struct reading *reading, const struct hawk_mapping *mapping)
+static bool find_map(struct reading *reading)
 {
-	const struct hawk_target *target = reading->mimalloc->target;
-	uint64_t at = (mapping->start + 7) & -UINT64_C(8), pointer;
-	uint64_t end = mapping->start + mapping->present_bytes;
+	const struct hawk_target *target = reading->near->target;
+	struct hawk_data_words words = {0};
+	uint64_t pointer;
 
-	for (; reading->budget && hawk_next_word(reading->near, &at, end, &pointer); at += 8) {
+	while (reading->budget && hawk_data_words_next(&words, reading->near, &pointer)) {
 		const struct hawk_mapping *to =
 			pointer % 4096 ? NULL : hawk_target_mapping_at(target, pointer);
 
@@ -220,23 +213,16 @@ static bool search(struct reading *reading, const struct hawk_mapping *mapping)
 
 struct hawk_error *hawk_mimalloc_read_map(struct hawk_mimalloc *mimalloc)
 {
-	size_t count;
-	const struct hawk_mapping *mappings = hawk_target_mappings(mimalloc->target, &count);
-	struct hawk_near near = {.target = mimalloc->target};
+	struct hawk_near near = {.target = mimalloc->heap.target};
 	struct reading reading = {
 		.mimalloc = mimalloc, .near = &near, .budget = hawk_budget_to_search};
 	struct hawk_error *err;
 
-	for (size_t i = 0; i < count; i++) {
-		if (!hawk_is_module_data(mimalloc->target, &mappings[i]) ||
-		    !search(&reading, &mappings[i]))
-			continue;
-		mimalloc->version = reading.layout->version;
-		mimalloc->layout = &reading.layout->page;
-		reading.budget = hawk_budget_to_read(mimalloc->target);
-		err = read_parts(&reading);
-		mimalloc->differing += !reading.budget;
-		return err;
-	}
-	return NULL;
+	if (!find_map(&reading))
+		return NULL;
+	mimalloc->heap.version = reading.layout->version;
+	reading.budget = hawk_budget_to_read(mimalloc->heap.target);
+	err = read_parts(&reading);
+	mimalloc->heap.differing += !reading.budget;
+	return err;
 }

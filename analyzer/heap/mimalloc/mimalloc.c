@@ -7,16 +7,8 @@
 
 enum { LISTS = 3, STATE_BITS = 3, HEAPS_MAX = 1 << 16, ALIGNS_WITHIN = 2 };
 
-void hawk_mimalloc_deinit(struct hawk_mimalloc *mimalloc)
-{
-	free(mimalloc->pages);
-	hawk_slabs_deinit(&mimalloc->slabs);
-	hawk_claims_deinit(&mimalloc->metadata);
-	hawk_claims_deinit(&mimalloc->memory);
-	*mimalloc = (struct hawk_mimalloc){0};
-}
-
-bool hawk_mimalloc_read_page(const struct hawk_mimalloc_page_layout *layout, struct hawk_near *near,
+bool hawk_mimalloc_read_page(const struct hawk_mimalloc_page_layout *layout,
+			     enum hawk_mimalloc_start start, struct hawk_near *near,
 			     uint64_t address, struct hawk_mimalloc_page *ret)
 {
 	uint8_t bytes[0x80];
@@ -36,17 +28,12 @@ bool hawk_mimalloc_read_page(const struct hawk_mimalloc_page_layout *layout, str
 	ret->capacity = capacity;
 	ret->used = used;
 	ret->aligns_within = bytes[layout->flags] & ALIGNS_WITHIN;
-	if (layout->start_kind == HAWK_PAGE_BY_POINTER) {
-		memcpy(&ret->start, bytes + layout->start, 8);
-	} else if (layout->start_kind == HAWK_PAGE_BY_BYTES) {
-		memcpy(&ret->start, bytes + layout->start, 8);
+	if (start != HAWK_PAGE_BY_SLICE)
+		memcpy(&ret->start, bytes + layout->start, start == HAWK_PAGE_BY_WORDS ? 4 : 8);
+	if (start == HAWK_PAGE_BY_WORDS)
+		ret->start *= 8;
+	if (start == HAWK_PAGE_BY_WORDS || start == HAWK_PAGE_BY_BYTES)
 		ret->start += address;
-	} else if (layout->start_kind == HAWK_PAGE_BY_WORDS) {
-		uint32_t words;
-
-		memcpy(&words, bytes + layout->start, sizeof(words));
-		ret->start = address + 8 * (uint64_t)words;
-	}
 	return ret->block_bytes > 1 && ret->block_bytes < UINT64_C(1) << 47 && capacity;
 }
 
@@ -68,18 +55,15 @@ void hawk_mimalloc_score(const struct hawk_mimalloc_page *page, unsigned *fit, u
 struct hawk_error *hawk_mimalloc_add_page(struct hawk_mimalloc *mimalloc,
 					  const struct hawk_mimalloc_page *page)
 {
-	struct hawk_slabs *slabs = &mimalloc->slabs;
-	size_t before = slabs->count;
-	struct hawk_error *err;
-
 	if (!hawk_array_reserve(&mimalloc->pages, mimalloc->page_count, &mimalloc->page_capacity,
 				sizeof(*mimalloc->pages)))
 		return &hawk_enomem;
 	mimalloc->pages[mimalloc->page_count++] = *page;
-	err = hawk_slabs_add(slabs, page->start, page->block_bytes, page->capacity);
-	if (slabs->count > before)
-		slabs->items[before].aligns_within = page->aligns_within;
-	return err;
+	return hawk_slabs_add(&mimalloc->heap.slabs,
+			      (struct hawk_slab){.start = page->start,
+						 .object_bytes = page->block_bytes,
+						 .count = page->capacity,
+						 .aligns_within = page->aligns_within});
 }
 
 static int by_heap(const void *left, const void *right)
@@ -103,56 +87,76 @@ static void mark_delayed(struct hawk_mimalloc *mimalloc, struct hawk_near *near)
 			continue;
 		last = heap;
 		if (hawk_word(near, heap + mimalloc->delayed_offset, &first))
-			hawk_slabs_mark_list(&mimalloc->slabs, near, first, UINT64_MAX,
+			hawk_slabs_mark_list(&mimalloc->heap.slabs, near, first, UINT64_MAX,
 					     HAWK_OBJECT_CACHED);
 	}
 }
 
 static void mark_free(struct hawk_mimalloc *mimalloc)
 {
-	struct hawk_near near = {.target = mimalloc->target};
+	struct hawk_near near = {.target = mimalloc->heap.target};
 
 	for (size_t i = 0; i < mimalloc->page_count; i++) {
 		const struct hawk_mimalloc_page *page = &mimalloc->pages[i];
 		uint64_t counts[LISTS];
 
 		for (unsigned j = 0; j < LISTS; j++)
-			counts[j] = hawk_slabs_mark_list(&mimalloc->slabs, &near, page->lists[j],
-							 UINT64_MAX, HAWK_OBJECT_FREE);
-		mimalloc->differing += page->capacity - counts[0] - counts[1] != page->used;
+			counts[j] =
+				hawk_slabs_mark_list(&mimalloc->heap.slabs, &near, page->lists[j],
+						     UINT64_MAX, HAWK_OBJECT_FREE);
+		mimalloc->heap.differing += page->capacity - counts[0] - counts[1] != page->used;
 	}
 	if (mimalloc->delayed_offset)
 		mark_delayed(mimalloc, &near);
 }
 
-static struct hawk_error *find(struct hawk_mimalloc *mimalloc)
+static struct hawk_error *find(const struct hawk_target *target, const struct hawk_claims *claims,
+			       void *state, bool *is_there)
 {
-	struct hawk_error *err = hawk_mimalloc_read_map(mimalloc);
+	struct hawk_mimalloc *mimalloc = state;
+	struct hawk_error *err;
 
+	(void)claims;
+	mimalloc->heap.target = target;
+	err = hawk_mimalloc_read_map(mimalloc);
 	if (!err && !mimalloc->page_count)
 		err = hawk_mimalloc_read_segments(mimalloc);
-	if (!err && mimalloc->page_count)
-		err = hawk_slabs_finish(&mimalloc->slabs, mimalloc->target);
-	if (err || !mimalloc->page_count)
+	if (!err)
+		err = hawk_slabs_finish(&mimalloc->heap.slabs, target);
+	if (err)
 		return err;
 	mark_free(mimalloc);
-	hawk_claims_sort(&mimalloc->metadata);
-	hawk_claims_sort(&mimalloc->memory);
-	free(mimalloc->pages);
-	mimalloc->pages = NULL;
+	hawk_claims_sort(&mimalloc->heap.metadata);
+	hawk_claims_sort(&mimalloc->heap.memory);
+	*is_there = mimalloc->heap.slabs.count || mimalloc->heap.incomplete;
 	return NULL;
 }
 
-struct hawk_error *hawk_mimalloc_find(const struct hawk_target *target, struct hawk_mimalloc *ret,
-				      bool *is_there)
+static bool aligns_within(const void *state, uint64_t address)
 {
-	struct hawk_mimalloc mimalloc = {.target = target};
-	struct hawk_error *err = find(&mimalloc);
+	const struct hawk_mimalloc *mimalloc = state;
+	const struct hawk_slab *slab = hawk_slabs_at(&mimalloc->heap.slabs, address);
 
-	*is_there = !err && (mimalloc.slabs.count || mimalloc.layout_unknown);
-	if (*is_there)
-		*ret = mimalloc;
-	else
-		hawk_mimalloc_deinit(&mimalloc);
-	return err;
+	return slab && slab->aligns_within;
 }
+
+static void forget(void *state)
+{
+	struct hawk_mimalloc *mimalloc = state;
+
+	free(mimalloc->pages);
+	hawk_slab_heap_deinit(&mimalloc->heap);
+}
+
+const struct hawk_walker hawk_walker_mimalloc = {
+	.name = "mimalloc",
+	.small_granules = true,
+	.state_bytes = sizeof(struct hawk_mimalloc),
+	.find = find,
+	.spans = hawk_slab_heap_spans,
+	.begin = hawk_slab_heap_begin,
+	.next = hawk_slab_heap_next,
+	.describe = hawk_slab_heap_describe,
+	.aligns_within = aligns_within,
+	.forget = forget,
+};

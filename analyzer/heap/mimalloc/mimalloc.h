@@ -15,6 +15,14 @@
 
 enum { HAWK_MIMALLOC_SLICE_LOG2 = 16 };
 
+/** How a page says where its first block lies. */
+enum hawk_mimalloc_start {
+	HAWK_PAGE_BY_SLICE,   /**< behind the slice's start, after a gap that depends on the size */
+	HAWK_PAGE_BY_POINTER, /**< an address */
+	HAWK_PAGE_BY_WORDS,   /**< 32 bits: words from the description on */
+	HAWK_PAGE_BY_BYTES,   /**< 64 bits: bytes from the description on */
+};
+
 /** A page's layout; offsets in bytes from its description. */
 struct hawk_mimalloc_page_layout {
 	uint8_t capacity; /**< 16 bits */
@@ -24,16 +32,9 @@ struct hawk_mimalloc_page_layout {
 	uint8_t used;        /**< 16 bits */
 	uint8_t block_bytes;
 	bool short_bytes; /**< the block size has 32 bits */
-	uint8_t start;    /**< see `start_kind` */
+	uint8_t start;    /**< see enum hawk_mimalloc_start */
 	uint8_t heap;
 	uint8_t flags; /**< bit 1 = some blocks were handed out by a pointer to the inside */
-	enum {
-		HAWK_PAGE_BY_SLICE,   /**< behind the slice's start, after a gap that depends on the
-					 size */
-		HAWK_PAGE_BY_POINTER, /**< an address */
-		HAWK_PAGE_BY_WORDS,   /**< 32 bits: words from the description on */
-		HAWK_PAGE_BY_BYTES,   /**< 64 bits: bytes from the description on */
-	} start_kind;
 };
 
 struct hawk_mimalloc_page {
@@ -49,31 +50,20 @@ struct hawk_mimalloc_page {
 };
 
 struct hawk_mimalloc {
-	const struct hawk_target *target;
-	const char *version;
-	const struct hawk_mimalloc_page_layout *layout;
-	uint16_t delayed_offset; /**< in a heap: blocks freed by other threads; 0 = no such list */
+	struct hawk_slab_heap heap; /**< incomplete: mimalloc is present but cannot be read */
+	uint16_t delayed_offset;    /**< in a heap: blocks freed by other threads; 0 = no list */
 	struct hawk_mimalloc_page *pages;
 	size_t page_count, page_capacity;
-	struct hawk_slabs slabs;
-	struct hawk_claims metadata;
-	struct hawk_claims memory; /**< the allocator's, for other walkers to leave */
-	uint64_t differing;        /**< pages whose count of used blocks differs from their lists */
-	bool layout_unknown;       /**< mimalloc is present but cannot be read */
 };
-
-/** Finds pages and their free blocks. Sets `*is_there` to false if none exist; then nothing needs
- * freeing. */
-struct hawk_error *hawk_mimalloc_find(const struct hawk_target *target, struct hawk_mimalloc *ret,
-				      bool *is_there);
-void hawk_mimalloc_deinit(struct hawk_mimalloc *mimalloc);
 
 /** Fill pages; leave them alone if the allocator is absent. */
 struct hawk_error *hawk_mimalloc_read_segments(struct hawk_mimalloc *mimalloc);
 struct hawk_error *hawk_mimalloc_read_map(struct hawk_mimalloc *mimalloc);
 
-/** Reads a page's description but for its start; returns false if it cannot be one. */
-bool hawk_mimalloc_read_page(const struct hawk_mimalloc_page_layout *layout, struct hawk_near *near,
+/** Reads a page's description, but with HAWK_PAGE_BY_SLICE not its start; returns false if it
+ * cannot be one. */
+bool hawk_mimalloc_read_page(const struct hawk_mimalloc_page_layout *layout,
+			     enum hawk_mimalloc_start start, struct hawk_near *near,
 			     uint64_t address, struct hawk_mimalloc_page *ret);
 struct hawk_error *hawk_mimalloc_add_page(struct hawk_mimalloc *mimalloc,
 					  const struct hawk_mimalloc_page *page);

@@ -26,7 +26,6 @@ static const struct hawk_mimalloc_page_layout old_page = {
 	.local_free = 0x20,
 	.thread_free = 0x28,
 	.heap = 0x30,
-	.start_kind = HAWK_PAGE_BY_SLICE,
 };
 static const struct hawk_mimalloc_page_layout new_page = {
 	.flags = 0xe,
@@ -38,7 +37,6 @@ static const struct hawk_mimalloc_page_layout new_page = {
 	.start = 0x30,
 	.thread_free = 0x38,
 	.heap = 0x40,
-	.start_kind = HAWK_PAGE_BY_POINTER,
 };
 
 static const struct segment_layout {
@@ -47,13 +45,15 @@ static const struct segment_layout {
 	uint16_t page_bytes; /**< of a page's description */
 	uint16_t delayed;
 	uint16_t gap; /**< bytes before small blocks; 0 = see gap_of() */
+	enum hawk_mimalloc_start start;
 	const struct hawk_mimalloc_page_layout *page;
 } layouts[] = {
-	{"2.0.9", 0xd8, 0xe0, 0xe8, 0x108, 0x50, 0xb18, 384, &old_page},
-	{"2.0.6 to 2.0.8", 0xd8, 0xe0, 0xe8, 0x108, 0x50, 0xb18, 128, &old_page},
-	{"2.1.0 to 2.1.2", 0xd8, 0xe0, 0xe8, 0x108, 0x50, 0xb18, 0, &old_page},
-	{"2.1.3 to 2.1.7", 0xd8, 0xe0, 0xe8, 0x108, 0x60, 8, 0, &new_page},
-	{"2.1.8 to 2.3", 0xe0, 0xf8, 0x100, 0x120, 0x60, 8, 0, &new_page},
+	{"2.0.9", 0xd8, 0xe0, 0xe8, 0x108, 0x50, 0xb18, 384, HAWK_PAGE_BY_SLICE, &old_page},
+	{"2.0.6 to 2.0.8", 0xd8, 0xe0, 0xe8, 0x108, 0x50, 0xb18, 128, HAWK_PAGE_BY_SLICE,
+	 &old_page},
+	{"2.1.0 to 2.1.2", 0xd8, 0xe0, 0xe8, 0x108, 0x50, 0xb18, 0, HAWK_PAGE_BY_SLICE, &old_page},
+	{"2.1.3 to 2.1.7", 0xd8, 0xe0, 0xe8, 0x108, 0x60, 8, 0, HAWK_PAGE_BY_POINTER, &new_page},
+	{"2.1.8 to 2.3", 0xe0, 0xf8, 0x100, 0x120, 0x60, 8, 0, HAWK_PAGE_BY_POINTER, &new_page},
 };
 
 enum { LAYOUTS = sizeof(layouts) / sizeof(*layouts) };
@@ -137,9 +137,10 @@ static struct hawk_error *take_page(struct reading *reading, uint64_t segment, u
 	uint64_t slice = segment + (index << HAWK_MIMALLOC_SLICE_LOG2);
 	struct hawk_mimalloc_page page;
 
-	if (!hawk_mimalloc_read_page(layout->page, reading->near, address, &page) || !page.used)
+	if (!hawk_mimalloc_read_page(layout->page, layout->start, reading->near, address, &page) ||
+	    !page.used)
 		return NULL;
-	if (layout->page->start_kind == HAWK_PAGE_BY_SLICE) {
+	if (layout->start == HAWK_PAGE_BY_SLICE) {
 		if (page.block_bytes >= huge_bytes)
 			page.block_bytes = slice_count << HAWK_MIMALLOC_SLICE_LOG2;
 		page.start = slice + gap_of(layout, page.block_bytes);
@@ -163,10 +164,10 @@ static struct hawk_error *read_segment(void *context, uint64_t segment)
 	    first >= SLICES)
 		return NULL;
 	if (!reading->scoring) {
-		err = hawk_claims_add(&reading->mimalloc->metadata, segment,
+		err = hawk_claims_add(&reading->mimalloc->heap.metadata, segment,
 				      segment + (first << HAWK_MIMALLOC_SLICE_LOG2));
 		if (!err)
-			err = hawk_claims_add(&reading->mimalloc->memory, segment,
+			err = hawk_claims_add(&reading->mimalloc->heap.memory, segment,
 					      segment + (slices << HAWK_MIMALLOC_SLICE_LOG2));
 	}
 	for (uint64_t i = first; !err && i < slices && i < SLICES;) {
@@ -192,31 +193,22 @@ static bool is_key(const struct keys *keys, size_t layout, uint64_t word)
 }
 
 /* Finds the key of some segment that a module's data holds as well. */
-static bool find_key(const struct hawk_target *target, const struct keys *keys, size_t layout,
-		     uint64_t *ret)
+static bool find_key(const struct keys *keys, size_t layout, uint64_t *ret)
 {
-	size_t count;
-	const struct hawk_mapping *mappings = hawk_target_mappings(target, &count);
+	struct hawk_data_words words = {0};
 
-	for (size_t i = 0; keys->counts[layout] && i < count; i++) {
-		uint64_t at = (mappings[i].start + 7) & -UINT64_C(8);
-		uint64_t end = mappings[i].start + mappings[i].present_bytes;
-
-		if (!hawk_is_module_data(target, &mappings[i]))
-			continue;
-		for (; hawk_next_word(keys->near, &at, end, ret); at += 8)
-			if (*ret >> KEY_LOG2 && is_key(keys, layout, *ret))
-				return true;
-	}
+	while (keys->counts[layout] && hawk_data_words_next(&words, keys->near, ret))
+		if (*ret >> KEY_LOG2 && is_key(keys, layout, *ret))
+			return true;
 	return false;
 }
 
 struct hawk_error *hawk_mimalloc_read_segments(struct hawk_mimalloc *mimalloc)
 {
-	struct hawk_near near = {.target = mimalloc->target};
+	struct hawk_near near = {.target = mimalloc->heap.target};
 	struct keys keys = {.near = &near};
 	struct reading best = {.mimalloc = mimalloc, .near = &near};
-	struct hawk_error *err = each_place(mimalloc->target, collect_keys, &keys);
+	struct hawk_error *err = each_place(mimalloc->heap.target, collect_keys, &keys);
 	uint64_t best_share = 0, key = 0;
 	uint16_t cookie = 0;
 	bool found = false;
@@ -230,13 +222,13 @@ struct hawk_error *hawk_mimalloc_read_segments(struct hawk_mimalloc *mimalloc)
 
 		if (layouts[i].cookie != cookie) {
 			cookie = layouts[i].cookie;
-			found = find_key(mimalloc->target, &keys, i, &key);
+			found = find_key(&keys, i, &key);
 		}
 		if (!found)
 			continue;
-		mimalloc->layout_unknown = true;
+		mimalloc->heap.incomplete = true;
 		reading.key = key;
-		err = each_place(mimalloc->target, read_segment, &reading);
+		err = each_place(mimalloc->heap.target, read_segment, &reading);
 		share = reading.seen ? UINT64_C(1000) * reading.fit / reading.seen : 0;
 		if (share <= best_share || share < 900)
 			continue;
@@ -246,9 +238,8 @@ struct hawk_error *hawk_mimalloc_read_segments(struct hawk_mimalloc *mimalloc)
 	}
 	if (err || !best.layout)
 		return err;
-	mimalloc->layout_unknown = false;
-	mimalloc->version = best.layout->version;
-	mimalloc->layout = best.layout->page;
+	mimalloc->heap.incomplete = false;
+	mimalloc->heap.version = best.layout->version;
 	mimalloc->delayed_offset = best.layout->delayed;
-	return each_place(mimalloc->target, read_segment, &best);
+	return each_place(mimalloc->heap.target, read_segment, &best);
 }

@@ -118,20 +118,13 @@ static bool is_context(struct hawk_near *near, uint64_t at)
 
 static bool find_context(struct hawk_musl *musl, struct hawk_near *near)
 {
-	size_t count;
-	const struct hawk_mapping *mappings = hawk_target_mappings(musl->target, &count);
+	struct hawk_data_words words = {0};
+	uint64_t word;
 
-	for (size_t i = 0; i < count; i++) {
-		uint64_t at = (mappings[i].start + 7) & -UINT64_C(8), word;
-		uint64_t end = mappings[i].start + mappings[i].present_bytes;
-
-		if (!hawk_is_module_data(musl->target, &mappings[i]))
-			continue;
-		for (; hawk_next_word(near, &at, end, &word); at += 8) {
-			musl->context = at;
-			if (end - at >= CONTEXT_BYTES && is_context(near, at))
-				return true;
-		}
+	while (hawk_data_words_next(&words, near, &word)) {
+		musl->context = words.at;
+		if (words.end - words.at >= CONTEXT_BYTES && is_context(near, words.at))
+			return true;
 	}
 	return false;
 }

@@ -25,7 +25,7 @@ static void mark_lists(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near, u
 		uint64_t first;
 
 		if (hawk_word(near, lists + (uint64_t)i * stride, &first))
-			hawk_slabs_mark_list(&tcmalloc->slabs, near, first, UINT64_MAX,
+			hawk_slabs_mark_list(&tcmalloc->heap.slabs, near, first, UINT64_MAX,
 					     HAWK_OBJECT_CACHED);
 	}
 	tcmalloc->caches++;
@@ -57,7 +57,7 @@ static struct hawk_error *search(struct hawk_tcmalloc *tcmalloc, struct hawk_nea
 		if ((uint32_t)word != tcmalloc->class_bytes[1] || !has_sizes(tcmalloc, near, lists))
 			continue;
 		mark_lists(tcmalloc, near, lists, STRIDE);
-		err = hawk_claims_add(&tcmalloc->metadata, lists,
+		err = hawk_claims_add(&tcmalloc->heap.metadata, lists,
 				      lists + (uint64_t)tcmalloc->classes * STRIDE);
 	}
 	return err;
@@ -66,17 +66,18 @@ static struct hawk_error *search(struct hawk_tcmalloc *tcmalloc, struct hawk_nea
 static struct hawk_error *search_memory(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near)
 {
 	size_t count;
-	const struct hawk_mapping *mappings = hawk_target_mappings(tcmalloc->target, &count);
+	const struct hawk_mapping *mappings = hawk_target_mappings(tcmalloc->heap.target, &count);
 	struct hawk_error *err = NULL;
 
 	for (size_t i = 0; i < count && !err; i++) {
 		uint64_t at = mappings[i].start;
 		uint64_t end = at + mappings[i].present_bytes;
 
-		if (!hawk_is_anonymous(tcmalloc->target, &mappings[i]))
+		if (!hawk_is_anonymous(tcmalloc->heap.target, &mappings[i]))
 			continue;
 		while (!err && at < end) {
-			const struct hawk_claim *pages = hawk_claims_from(&tcmalloc->pages, at);
+			const struct hawk_claim *pages =
+				hawk_claims_from(&tcmalloc->heap.memory, at);
 			uint64_t limit = pages && pages->start < end ? pages->start : end;
 
 			if (limit > at)
@@ -102,7 +103,7 @@ static bool is_old_cache(const struct hawk_tcmalloc *tcmalloc, struct hawk_near 
 		    !hawk_half(near, lists + (uint64_t)i * OLD_STRIDE + 8, &length) ||
 		    !first != !length)
 			return false;
-		slab = first ? hawk_slabs_at(&tcmalloc->slabs, first) : NULL;
+		slab = first ? hawk_slabs_at(&tcmalloc->heap.slabs, first) : NULL;
 		if (first && (!slab || slab->object_bytes != tcmalloc->class_bytes[i]))
 			return false;
 		used += first != 0;
@@ -110,36 +111,29 @@ static bool is_old_cache(const struct hawk_tcmalloc *tcmalloc, struct hawk_near 
 	return used;
 }
 
-/* Finds caches of 2.0 to 2.5: lists lie 0x30 behind the start of a cache, whose first word leads to
+/* Marks caches of 2.0 to 2.5: lists lie 0x30 behind the start of a cache, whose first word leads to
  * the next. */
-static struct hawk_error *search_old(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
-				     const struct hawk_mapping *mapping)
+static void search_old(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near)
 {
 	enum { LISTS = 0x30 };
-	uint64_t at = (mapping->start + 7) & -UINT64_C(8), cache;
-	uint64_t end = mapping->start + mapping->present_bytes;
+	struct hawk_data_words words = {0};
+	uint64_t cache;
 
-	for (; hawk_next_word(near, &at, end, &cache); at += 8)
+	while (hawk_data_words_next(&words, near, &cache))
 		while (tcmalloc->caches < OLD_CACHES_MAX && cache &&
 		       is_old_cache(tcmalloc, near, cache + LISTS)) {
 			mark_lists(tcmalloc, near, cache + LISTS, OLD_STRIDE);
 			if (!hawk_word(near, cache + OLD_NEXT, &cache))
 				break;
 		}
-	return NULL;
 }
 
 struct hawk_error *hawk_tcmalloc_mark_cached(struct hawk_tcmalloc *tcmalloc)
 {
-	size_t count;
-	const struct hawk_mapping *mappings = hawk_target_mappings(tcmalloc->target, &count);
-	struct hawk_near near = {.target = tcmalloc->target};
-	struct hawk_error *err = NULL;
+	struct hawk_near near = {.target = tcmalloc->heap.target};
 
 	if (!tcmalloc->wide_sizes)
 		return search_memory(tcmalloc, &near);
-	for (size_t i = 0; i < count && !err; i++)
-		if (hawk_is_module_data(tcmalloc->target, &mappings[i]))
-			err = search_old(tcmalloc, &near, &mappings[i]);
-	return err;
+	search_old(tcmalloc, &near);
+	return NULL;
 }

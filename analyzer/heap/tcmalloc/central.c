@@ -54,17 +54,16 @@ static uint32_t count_classes(struct hawk_near *near, uint64_t first)
 	return count;
 }
 
-static bool find_lists(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
-		       const struct hawk_mapping *mapping)
+/* The first class is 0, so looks for the second. */
+static bool find_lists(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near)
 {
-	uint64_t at = (mapping->start + 7) & -UINT64_C(8);
-	uint64_t end = mapping->start + mapping->present_bytes, word;
+	struct hawk_data_words words = {0};
+	uint64_t word;
 
-	/* The first class is 0, so look for the second. */
-	for (; hawk_next_word(near, &at, end, &word); at += 8) {
-		uint64_t first = at - STRIDE - CLASS_OFFSET;
+	while (hawk_data_words_next(&words, near, &word)) {
+		uint64_t first = words.at - STRIDE - CLASS_OFFSET;
 
-		if ((uint32_t)word != 1 || first < mapping->start)
+		if ((uint32_t)word != 1 || first < words.mapping->start)
 			continue;
 		tcmalloc->classes = count_classes(near, first);
 		tcmalloc->central = first;
@@ -114,19 +113,18 @@ static bool find_sizes(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
 
 bool hawk_tcmalloc_find_central(struct hawk_tcmalloc *tcmalloc)
 {
-	size_t count, lists = SIZE_MAX;
-	const struct hawk_mapping *mappings = hawk_target_mappings(tcmalloc->target, &count);
-	struct hawk_near near = {.target = tcmalloc->target};
+	size_t count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(tcmalloc->heap.target, &count);
+	struct hawk_near near = {.target = tcmalloc->heap.target};
+	bool found = false;
 
-	for (size_t i = 0; i < count && lists == SIZE_MAX; i++)
-		if (hawk_is_module_data(tcmalloc->target, &mappings[i]) &&
-		    find_lists(tcmalloc, &near, &mappings[i]))
-			lists = i;
-	for (size_t i = 0; i < count && lists != SIZE_MAX; i++)
-		if (hawk_is_module_data(tcmalloc->target, &mappings[i]) &&
-		    find_sizes(tcmalloc, &near, &mappings[i]))
-			return true;
-	return false;
+	if (!find_lists(tcmalloc, &near))
+		return false;
+	for (size_t i = 0; i < count && !found; i++)
+		found = hawk_is_module_data(near.target, &mappings[i]) &&
+			find_sizes(tcmalloc, &near, &mappings[i]);
+	tcmalloc->heap.version = tcmalloc->wide_sizes ? "2.0 to 2.5" : "2.6 to 2.18";
+	return found;
 }
 
 static struct hawk_error *add_span(struct hawk_tcmalloc *tcmalloc, uint64_t address,
@@ -141,10 +139,14 @@ static struct hawk_error *add_span(struct hawk_tcmalloc *tcmalloc, uint64_t addr
 				sizeof(*tcmalloc->spans)))
 		return &hawk_enomem;
 	tcmalloc->spans[tcmalloc->span_count++] = address;
-	err = hawk_slabs_add(&tcmalloc->slabs, start, object_bytes, bytes / object_bytes);
+	err = hawk_slabs_add(&tcmalloc->heap.slabs,
+			     (struct hawk_slab){.start = start,
+						.object_bytes = object_bytes,
+						.count = bytes / object_bytes});
 	if (!err)
-		err = hawk_claims_add(&tcmalloc->pages, start, start + bytes);
-	return err ? err : hawk_claims_add(&tcmalloc->metadata, address, address + HAWK_SPAN_BYTES);
+		err = hawk_claims_add(&tcmalloc->heap.memory, start, start + bytes);
+	return err ? err
+		   : hawk_claims_add(&tcmalloc->heap.metadata, address, address + HAWK_SPAN_BYTES);
 }
 
 /* Reads a ring of spans, up to the first that is not of the class. All rings together have at most
@@ -152,7 +154,7 @@ static struct hawk_error *add_span(struct hawk_tcmalloc *tcmalloc, uint64_t addr
 static struct hawk_error *read_ring(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
 				    uint64_t head, uint32_t size_class)
 {
-	uint64_t most = hawk_target_present_bytes(tcmalloc->target) >> HAWK_TCMALLOC_PAGE_LOG2;
+	uint64_t most = hawk_target_present_bytes(tcmalloc->heap.target) >> HAWK_TCMALLOC_PAGE_LOG2;
 	struct hawk_tcmalloc_span span;
 	struct hawk_error *err = NULL;
 	uint64_t at;
@@ -169,7 +171,7 @@ static struct hawk_error *read_ring(struct hawk_tcmalloc *tcmalloc, struct hawk_
 
 struct hawk_error *hawk_tcmalloc_read_spans(struct hawk_tcmalloc *tcmalloc)
 {
-	struct hawk_near near = {.target = tcmalloc->target};
+	struct hawk_near near = {.target = tcmalloc->heap.target};
 	struct hawk_error *err = NULL;
 
 	for (uint32_t i = 1; !err && i < tcmalloc->classes && tcmalloc->class_bytes[i]; i++) {
@@ -192,13 +194,13 @@ static void mark_slots(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near, u
 		return;
 	for (uint32_t i = 0; i < used; i++)
 		if (hawk_word(near, list + SLOTS_OFFSET + 16 * (uint64_t)i, &first))
-			hawk_slabs_mark_list(&tcmalloc->slabs, near, first, UINT64_MAX,
+			hawk_slabs_mark_list(&tcmalloc->heap.slabs, near, first, UINT64_MAX,
 					     HAWK_OBJECT_CACHED);
 }
 
-struct hawk_error *hawk_tcmalloc_mark_free(struct hawk_tcmalloc *tcmalloc)
+void hawk_tcmalloc_mark_free(struct hawk_tcmalloc *tcmalloc)
 {
-	struct hawk_near near = {.target = tcmalloc->target};
+	struct hawk_near near = {.target = tcmalloc->heap.target};
 
 	for (size_t i = 0; i < tcmalloc->span_count; i++) {
 		struct hawk_tcmalloc_span span;
@@ -207,12 +209,11 @@ struct hawk_error *hawk_tcmalloc_mark_free(struct hawk_tcmalloc *tcmalloc)
 
 		if (!hawk_tcmalloc_span(&near, tcmalloc->spans[i], &span))
 			continue;
-		slab = hawk_slabs_at(&tcmalloc->slabs, span.page << HAWK_TCMALLOC_PAGE_LOG2);
-		free_count = hawk_slabs_mark_list(&tcmalloc->slabs, &near, span.objects, UINT64_MAX,
-						  HAWK_OBJECT_FREE);
-		tcmalloc->differing += !slab || slab->count - free_count != span.used;
+		slab = hawk_slabs_at(&tcmalloc->heap.slabs, span.page << HAWK_TCMALLOC_PAGE_LOG2);
+		free_count = hawk_slabs_mark_list(&tcmalloc->heap.slabs, &near, span.objects,
+						  UINT64_MAX, HAWK_OBJECT_FREE);
+		tcmalloc->heap.differing += !slab || slab->count - free_count != span.used;
 	}
 	for (uint32_t i = 1; i < tcmalloc->classes; i++)
 		mark_slots(tcmalloc, &near, tcmalloc->central + (uint64_t)i * STRIDE);
-	return NULL;
 }

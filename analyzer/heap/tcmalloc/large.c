@@ -89,67 +89,45 @@ static bool fits(const struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
 
 /* Looks in modules' data for the root: newer versions keep the root itself there, older ones a
  * pointer to it. */
-static bool find_in_data(const struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
-			 const struct hawk_mapping *mapping, uint64_t page, struct map *ret)
+static bool find_map(const struct hawk_tcmalloc *tcmalloc, struct hawk_near *near, struct map *ret)
 {
-	uint64_t at = (mapping->start + 7) & -UINT64_C(8);
-	uint64_t end = mapping->start + mapping->present_bytes, word;
-	uint64_t root_entry = 8 * (page >> LEAF_LOG2);
+	struct hawk_data_words words = {0};
 	struct hawk_tcmalloc_span span;
+	uint64_t word;
 
-	if (!hawk_tcmalloc_span(near, tcmalloc->spans[0], &span))
+	if (!tcmalloc->span_count || !hawk_tcmalloc_span(near, tcmalloc->spans[0], &span))
 		return false;
-	for (; hawk_next_word(near, &at, end, &word); at += 8) {
+	while (hawk_data_words_next(&words, near, &word)) {
 		uint64_t leaf_word;
 
-		*ret = (struct map){.root = at - root_entry};
-		if (word % 8 == 0 &&
-		    hawk_word(near, word + 8 * (page & mask(LEAF_LOG2)), &leaf_word) &&
+		if (word % 8)
+			continue;
+		*ret = (struct map){.root = words.at - 8 * (span.page >> LEAF_LOG2)};
+		if (hawk_word(near, word + 8 * (span.page & mask(LEAF_LOG2)), &leaf_word) &&
 		    leaf_word == tcmalloc->spans[0] && fits(tcmalloc, near, ret))
 			return true;
 		*ret = (struct map){.root = word, .old = true};
-		if (word % 8 == 0 && span_of(near, ret, page) == tcmalloc->spans[0] &&
+		if (span_of(near, ret, span.page) == tcmalloc->spans[0] &&
 		    fits(tcmalloc, near, ret))
 			return true;
 	}
 	return false;
 }
 
-static bool find_map(const struct hawk_tcmalloc *tcmalloc, struct hawk_near *near, struct map *ret)
+/* Returns the usable bytes of a block whose stack was taken: a small one has its class's, though it
+ * owns a whole span of `bytes`. */
+static uint64_t sampled_bytes(const struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
+			      uint64_t stack, uint64_t bytes)
 {
-	size_t count;
-	const struct hawk_mapping *mappings = hawk_target_mappings(tcmalloc->target, &count);
-	struct hawk_tcmalloc_span span;
-
-	if (!tcmalloc->span_count || !hawk_tcmalloc_span(near, tcmalloc->spans[0], &span))
-		return false;
-	for (size_t i = 0; i < count; i++)
-		if (hawk_is_module_data(tcmalloc->target, &mappings[i]) &&
-		    find_in_data(tcmalloc, near, &mappings[i], span.page, ret))
-			return true;
-	return false;
-}
-
-static struct hawk_error *add_sample(struct hawk_tcmalloc *tcmalloc, uint64_t start, uint64_t stack,
-				     struct hawk_near *near, uint64_t *bytes)
-{
-	uint64_t record[2];
+	uint64_t record[2]; /* requested bytes, depth of the stack */
 
 	if (hawk_near_read(near, stack, record, sizeof(record)) != sizeof(record) ||
-	    record[1] > SAMPLED_DEPTH_MAX || record[0] > *bytes)
-		return NULL;
-	if (!hawk_array_reserve(&tcmalloc->samples, tcmalloc->sample_count,
-				&tcmalloc->sample_capacity, sizeof(*tcmalloc->samples)))
-		return &hawk_enomem;
-	tcmalloc->samples[tcmalloc->sample_count++] =
-		(struct hawk_tcmalloc_sample){start, record[0], stack};
-	/* A small block has its class's usable size, though it owns the whole span. */
+	    record[1] > SAMPLED_DEPTH_MAX || record[0] > bytes)
+		return bytes;
 	for (uint32_t i = 1; i < tcmalloc->classes && tcmalloc->class_bytes[i]; i++)
-		if (record[0] <= tcmalloc->class_bytes[i]) {
-			*bytes = tcmalloc->class_bytes[i];
-			break;
-		}
-	return NULL;
+		if (record[0] <= tcmalloc->class_bytes[i])
+			return tcmalloc->class_bytes[i];
+	return bytes;
 }
 
 /* Adds one block with its own span. */
@@ -157,16 +135,17 @@ static struct hawk_error *add_large(struct hawk_tcmalloc *tcmalloc, struct hawk_
 				    uint64_t address, const struct hawk_tcmalloc_span *span)
 {
 	uint64_t start = span->page << HAWK_TCMALLOC_PAGE_LOG2;
-	uint64_t bytes = span->pages << HAWK_TCMALLOC_PAGE_LOG2, whole = bytes;
-	struct hawk_error *err = NULL;
+	uint64_t bytes = span->pages << HAWK_TCMALLOC_PAGE_LOG2;
+	uint64_t usable =
+		span->sampled ? sampled_bytes(tcmalloc, near, span->objects, bytes) : bytes;
+	struct hawk_error *err = hawk_slabs_add(
+		&tcmalloc->heap.slabs,
+		(struct hawk_slab){.start = start, .object_bytes = usable, .count = 1});
 
-	if (span->sampled)
-		err = add_sample(tcmalloc, start, span->objects, near, &bytes);
 	if (!err)
-		err = hawk_slabs_add(&tcmalloc->slabs, start, bytes, 1);
-	if (!err)
-		err = hawk_claims_add(&tcmalloc->pages, start, start + whole);
-	return err ? err : hawk_claims_add(&tcmalloc->metadata, address, address + HAWK_SPAN_BYTES);
+		err = hawk_claims_add(&tcmalloc->heap.memory, start, start + bytes);
+	return err ? err
+		   : hawk_claims_add(&tcmalloc->heap.metadata, address, address + HAWK_SPAN_BYTES);
 }
 
 /* Reads all spans of one leaf. A large span surely has entries only for its first and last page;
@@ -175,7 +154,7 @@ static struct hawk_error *read_leaf(struct hawk_tcmalloc *tcmalloc, struct hawk_
 				    struct map *map, uint64_t leaf, uint64_t first_page)
 {
 	uint64_t bytes = UINT64_C(8) << leaf_log2(map), at = leaf, address;
-	struct hawk_error *err = hawk_claims_add(&tcmalloc->metadata, leaf, leaf + bytes);
+	struct hawk_error *err = hawk_claims_add(&tcmalloc->heap.metadata, leaf, leaf + bytes);
 
 	for (; !err && hawk_next_word(near, &at, leaf + bytes, &address); at += 8) {
 		struct hawk_tcmalloc_span span;
@@ -184,7 +163,7 @@ static struct hawk_error *read_leaf(struct hawk_tcmalloc *tcmalloc, struct hawk_
 		    span.page != first_page + (at - leaf) / 8)
 			continue;
 		if (span.location) /* free, but still the allocator's memory */
-			err = hawk_claims_add(&tcmalloc->pages,
+			err = hawk_claims_add(&tcmalloc->heap.memory,
 					      span.page << HAWK_TCMALLOC_PAGE_LOG2,
 					      (span.page + span.pages) << HAWK_TCMALLOC_PAGE_LOG2);
 		else if (!span.size_class)
@@ -212,29 +191,19 @@ static struct hawk_error *read_node(struct hawk_tcmalloc *tcmalloc, struct hawk_
 	return err;
 }
 
-static int by_start(const void *left, const void *right)
-{
-	const struct hawk_tcmalloc_sample *a = left, *b = right;
-
-	return a->start < b->start ? -1 : a->start > b->start;
-}
-
 struct hawk_error *hawk_tcmalloc_read_large(struct hawk_tcmalloc *tcmalloc)
 {
-	struct hawk_near near = {.target = tcmalloc->target};
+	struct hawk_near near = {.target = tcmalloc->heap.target};
 	struct hawk_error *err;
 	struct map map;
 
-	tcmalloc->large_missing = !find_map(tcmalloc, &near, &map);
-	if (tcmalloc->large_missing)
+	tcmalloc->heap.incomplete = !find_map(tcmalloc, &near, &map);
+	if (tcmalloc->heap.incomplete)
 		return NULL;
-	map.budget = hawk_budget_to_read(tcmalloc->target);
+	map.budget = hawk_budget_to_read(tcmalloc->heap.target);
 	err = map.old ? read_node(tcmalloc, &near, &map, map.root, 0, OLD_NODE_LOG2,
 				  OLD_LEAF_LOG2 + OLD_NODE_LOG2)
 		      : read_node(tcmalloc, &near, &map, map.root, 0, ROOT_LOG2, LEAF_LOG2);
-	tcmalloc->differing += !map.budget;
-	if (tcmalloc->sample_count)
-		qsort(tcmalloc->samples, tcmalloc->sample_count, sizeof(*tcmalloc->samples),
-		      by_start);
+	tcmalloc->heap.differing += !map.budget;
 	return err;
 }

@@ -5,20 +5,14 @@
  */
 #include "tcmalloc.h"
 
-void hawk_tcmalloc_deinit(struct hawk_tcmalloc *tcmalloc)
+static struct hawk_error *find(const struct hawk_target *target, const struct hawk_claims *claims,
+			       void *state, bool *is_there)
 {
-	free(tcmalloc->spans);
-	free(tcmalloc->samples);
-	hawk_slabs_deinit(&tcmalloc->slabs);
-	hawk_claims_deinit(&tcmalloc->metadata);
-	hawk_claims_deinit(&tcmalloc->pages);
-	*tcmalloc = (struct hawk_tcmalloc){0};
-}
-
-static struct hawk_error *find(struct hawk_tcmalloc *tcmalloc)
-{
+	struct hawk_tcmalloc *tcmalloc = state;
 	struct hawk_error *err;
 
+	(void)claims;
+	tcmalloc->heap.target = target;
 	if (!hawk_tcmalloc_find_central(tcmalloc))
 		return NULL;
 	err = hawk_tcmalloc_read_spans(tcmalloc);
@@ -26,26 +20,33 @@ static struct hawk_error *find(struct hawk_tcmalloc *tcmalloc)
 		err = hawk_tcmalloc_read_large(tcmalloc);
 	if (err)
 		return err;
-	hawk_claims_sort(&tcmalloc->pages);
-	err = hawk_slabs_finish(&tcmalloc->slabs, tcmalloc->target);
-	if (!err)
-		err = hawk_tcmalloc_mark_free(tcmalloc);
-	if (!err)
-		err = hawk_tcmalloc_mark_cached(tcmalloc);
-	hawk_claims_sort(&tcmalloc->metadata);
+	hawk_claims_sort(&tcmalloc->heap.memory);
+	err = hawk_slabs_finish(&tcmalloc->heap.slabs, target);
+	if (err)
+		return err;
+	hawk_tcmalloc_mark_free(tcmalloc);
+	err = hawk_tcmalloc_mark_cached(tcmalloc);
+	hawk_claims_sort(&tcmalloc->heap.metadata);
+	*is_there = tcmalloc->heap.slabs.count;
 	return err;
 }
 
-struct hawk_error *hawk_tcmalloc_find(const struct hawk_target *target, struct hawk_tcmalloc *ret,
-				      bool *is_there)
+static void forget(void *state)
 {
-	struct hawk_tcmalloc tcmalloc = {.target = target};
-	struct hawk_error *err = find(&tcmalloc);
+	struct hawk_tcmalloc *tcmalloc = state;
 
-	*is_there = !err && tcmalloc.slabs.count;
-	if (*is_there)
-		*ret = tcmalloc;
-	else
-		hawk_tcmalloc_deinit(&tcmalloc);
-	return err;
+	free(tcmalloc->spans);
+	hawk_slab_heap_deinit(&tcmalloc->heap);
 }
+
+const struct hawk_walker hawk_walker_tcmalloc = {
+	.name = "tcmalloc",
+	.small_granules = true,
+	.state_bytes = sizeof(struct hawk_tcmalloc),
+	.find = find,
+	.spans = hawk_slab_heap_spans,
+	.begin = hawk_slab_heap_begin,
+	.next = hawk_slab_heap_next,
+	.describe = hawk_slab_heap_describe,
+	.forget = forget,
+};

@@ -16,41 +16,23 @@
 
 enum { HAWK_TCMALLOC_CLASSES = 128 };
 
-/** A span of one block whose stack was taken: its requested size and the calls. */
-struct hawk_tcmalloc_sample {
-	uint64_t start;
-	uint64_t requested;
-	uint64_t stack; /**< address of the record: requested bytes, depth, program counters */
-};
-
 struct hawk_tcmalloc {
-	const struct hawk_target *target;
-	uint64_t central; /**< address of the first class's list */
-	uint32_t classes; /**< with class 0, for large blocks */
+	struct hawk_slab_heap heap; /**< incomplete: the map of pages, and so large blocks, was not
+				       found */
+	uint64_t central;           /**< address of the first class's list */
+	uint32_t classes;           /**< with class 0, for large blocks */
 	uint64_t class_bytes[HAWK_TCMALLOC_CLASSES];
 	bool wide_sizes; /**< sizes of classes are 64-bit numbers (2.0 to 2.5) */
-	struct hawk_slabs slabs;
-	uint64_t *spans; /**< addresses of spans of small objects, until slabs are finished */
+	uint64_t *spans; /**< addresses of spans of small objects */
 	size_t span_count, span_capacity;
-	struct hawk_tcmalloc_sample *samples; /**< ascending */
-	size_t sample_count, sample_capacity;
-	struct hawk_claims metadata;
-	struct hawk_claims pages; /**< memory of spans: the allocator's, not for other walkers */
-	uint64_t caches;          /**< of threads */
-	uint64_t differing;       /**< spans whose count of used objects differs from their lists */
-	bool large_missing;       /**< the map of pages was not found: large blocks are unknown */
+	uint64_t caches; /**< of threads */
 };
 
-/** Finds spans and caches. Sets `*is_there` to false if none exist; then nothing needs freeing. */
-struct hawk_error *hawk_tcmalloc_find(const struct hawk_target *target, struct hawk_tcmalloc *ret,
-				      bool *is_there);
-void hawk_tcmalloc_deinit(struct hawk_tcmalloc *tcmalloc);
-
-/** Stages of hawk_tcmalloc_find(), in this order. */
+/** Stages, in this order; slabs are finished before the last two. */
 bool hawk_tcmalloc_find_central(struct hawk_tcmalloc *tcmalloc);
 struct hawk_error *hawk_tcmalloc_read_spans(struct hawk_tcmalloc *tcmalloc);
 struct hawk_error *hawk_tcmalloc_read_large(struct hawk_tcmalloc *tcmalloc);
-struct hawk_error *hawk_tcmalloc_mark_free(struct hawk_tcmalloc *tcmalloc);
+void hawk_tcmalloc_mark_free(struct hawk_tcmalloc *tcmalloc);
 struct hawk_error *hawk_tcmalloc_mark_cached(struct hawk_tcmalloc *tcmalloc);
 
 enum {

@@ -173,11 +173,11 @@ TEST(slabs_overlap_nothing_and_lists_end_in_rings)
 	sparse_add_word(&text, 0x10020, 0x10010);
 	loaded = load(&hawk_heap_musl, &text);
 	near = (struct hawk_near){.target = loaded.target};
-	check(hawk_slabs_add(&slabs, 0x10000, 16, 8));
-	check(hawk_slabs_add(&slabs, 0x10040, 16, 8));
-	check(hawk_slabs_add(&slabs, 0x20000, 8, UINT64_C(1) << 44));
-	check(hawk_slabs_add(&slabs, UINT64_MAX - 64, 16, 8));
-	check(hawk_slabs_add(&slabs, 0x30000, UINT64_MAX, 2));
+	check(hawk_slabs_add(&slabs, (struct hawk_slab){0x10000, 16, .count = 8}));
+	check(hawk_slabs_add(&slabs, (struct hawk_slab){0x10040, 16, .count = 8}));
+	check(hawk_slabs_add(&slabs, (struct hawk_slab){0x20000, 8, .count = UINT64_C(1) << 44}));
+	check(hawk_slabs_add(&slabs, (struct hawk_slab){UINT64_MAX - 64, 16, .count = 8}));
+	check(hawk_slabs_add(&slabs, (struct hawk_slab){0x30000, UINT64_MAX, .count = 2}));
 	check(hawk_slabs_finish(&slabs, loaded.target));
 	assert_int_equal(slabs.count, 1);
 	assert_int_equal(slabs.overlapping, 2);
