@@ -10,6 +10,7 @@
 
 #include "hawk/base/array.h"
 #include "hawk/base/cleanup.h"
+#include "hawk/heap/arenas.h"
 
 struct hawk_error *hawk_roots_add_range(struct hawk_root_ranges *ranges,
 					struct hawk_root_range range)
@@ -135,27 +136,29 @@ static struct hawk_error *make_disjoint(struct hawk_root_ranges *ranges)
 	return err;
 }
 
-/* Excludes the C library's pointers to free memory in its data. */
-static struct hawk_error *add_bins(const struct hawk_roots_finder *finder)
+static struct hawk_error *exclude_metadata(const struct hawk_roots_finder *finder,
+					   const struct hawk_heap_spans *spans)
 {
-	size_t count;
-	const struct hawk_mapping *mappings = hawk_target_mappings(finder->heap->target, &count);
-	struct hawk_words words;
 	struct hawk_error *err = NULL;
 
-	hawk_words_init(&words, finder->heap->target);
-	for (size_t i = 0; !err && i < count; i++) {
-		struct hawk_span bins = {.end = mappings[i].start};
+	for (size_t i = 0; i < spans->count && !err; i++)
+		if (spans->items[i].kind == HAWK_SPAN_METADATA)
+			err = hawk_roots_claim_nobodys(finder, spans->items[i].start,
+						       spans->items[i].end);
+	return err;
+}
 
-		if (!(mappings[i].flags & HAWK_MAPPING_WRITE) ||
-		    !hawk_target_module_at(finder->heap->target, mappings[i].start))
-			continue;
-		while (!err && hawk_bins_next(&words, bins.end, mappings[i].end, &bins))
-			err = hawk_roots_claim_nobodys(finder, bins.start, bins.end);
-	}
-	if (!err && words.failed)
-		err = &hawk_enomem;
-	hawk_words_deinit(&words);
+/* Excludes lists of free chunks below the tracer's blocks. */
+static struct hawk_error *exclude_arenas(const struct hawk_roots_finder *finder)
+{
+	struct hawk_heap_spans arenas = {0};
+	struct hawk_error *err = NULL;
+
+	if (finder->heap->table)
+		err = hawk_heap_find_arenas(finder->heap->target, &arenas);
+	if (!err)
+		err = exclude_metadata(finder, &arenas);
+	hawk_heap_spans_deinit(&arenas);
 	return err;
 }
 
@@ -204,16 +207,9 @@ static struct hawk_error *add_claims(const struct hawk_roots_finder *finder)
 		if (err)
 			return err;
 	}
-	for (size_t i = 0; i < finder->heap->spans.count; i++) {
-		const struct hawk_heap_span *span = &finder->heap->spans.items[i];
-
-		if (span->kind != HAWK_SPAN_METADATA)
-			continue;
-		err = hawk_roots_claim_nobodys(finder, span->start, span->end);
-		if (err)
-			return err;
-	}
-	err = add_bins(finder);
+	err = exclude_metadata(finder, &finder->heap->spans);
+	if (!err)
+		err = exclude_arenas(finder);
 	if (!err)
 		err = add_ended_stacks(finder);
 	return err ? err : make_disjoint(finder->ranges);

@@ -9,7 +9,6 @@
 
 #include "hawk/target/words.h"
 #include "hawk/graph/roots.h"
-#include "hawk/libc/bins.h"
 #include "hawk/libc/stacks.h"
 #include "hawk/libc/tls.h"
 

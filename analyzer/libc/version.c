@@ -25,11 +25,10 @@ const struct hawk_libc_version hawk_libc_versions[HAWK_LIBC_VERSIONS] = {
 	{
 		.name = "glibc 2.43",
 		.threads = &glibc_threads,
-		.malloc = {.bins = 24, .lists = 16, .mapped_uncounted = 16, .mapped_flags = 1},
+		.malloc = {.mapped_uncounted = 16, .mapped_flags = 1},
 	},
 	{
 		.name = "glibc 2.42",
 		.threads = &glibc_threads,
-		.malloc = {.bins = 112, .lists = 96},
 	},
 };

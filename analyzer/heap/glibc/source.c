@@ -4,6 +4,7 @@
  * Wraps glibc's malloc as a walker.
  */
 #include "glibc.h"
+#include "hawk/heap/arenas.h"
 #include "native.h"
 
 static struct hawk_error *find(const struct hawk_target *target, const struct hawk_claims *claims,
@@ -20,15 +21,36 @@ static struct hawk_error *add(struct hawk_heap_spans *ret, uint64_t start, uint6
 			     .start = start, .end = end, .kind = kind, .owner = (uint16_t)owner});
 }
 
-static struct hawk_error *spans(const void *state, struct hawk_heap_spans *ret)
+/* Other arenas lie in their heaps. */
+static struct hawk_error *add_main_arenas(const struct hawk_glibc *glibc,
+					  struct hawk_heap_spans *ret)
 {
-	const struct hawk_glibc *glibc = state;
 	struct hawk_error *err = NULL;
 
 	for (uint32_t i = 0; i < glibc->arena_count && !err; i++)
 		if (glibc->arenas[i].is_main)
 			err = add(ret, glibc->arenas[i].start, glibc->arenas[i].end,
 				  HAWK_SPAN_METADATA, i);
+	return err;
+}
+
+struct hawk_error *hawk_heap_find_arenas(const struct hawk_target *target,
+					 struct hawk_heap_spans *ret)
+{
+	struct hawk_glibc glibc = {.target = target};
+	struct hawk_error *err = hawk_glibc_find_arenas(&glibc);
+
+	if (!err)
+		err = add_main_arenas(&glibc, ret);
+	hawk_glibc_deinit(&glibc);
+	return err;
+}
+
+static struct hawk_error *spans(const void *state, struct hawk_heap_spans *ret)
+{
+	const struct hawk_glibc *glibc = state;
+	struct hawk_error *err = add_main_arenas(glibc, ret);
+
 	for (size_t i = 0; i < glibc->run_count && !err; i++) {
 		const struct hawk_glibc_run *run = &glibc->runs[i];
 

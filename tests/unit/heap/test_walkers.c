@@ -9,6 +9,7 @@
 #include "allocator_worlds.h"
 #include "heap/slabs.h"
 #include "test.h"
+#include "hawk/heap/arenas.h"
 #include "hawk/heap/heap.h"
 #include "hawk/heap/source.h"
 #include "hawk/heap/vtables.h"
@@ -66,6 +67,23 @@ TEST(walkers_read_the_smallest_memories)
 	expect_sound(&hawk_heap_mimalloc, mimalloc_world, MIMALLOC_LIVE);
 	expect_sound(&hawk_heap_mimalloc, mimalloc_segment_world, MIMALLOC_LIVE);
 	expect_sound(&hawk_heap_musl, musl_world, MUSL_LIVE);
+}
+
+TEST(arenas_of_glibc_are_found_without_their_heaps)
+{
+	struct hawk_heap_spans arenas = {0};
+	struct sparse_text text = {0};
+	struct hawk_target *target;
+
+	glibc_world(&text);
+	target = sparse_core_open(text.bytes, text.size, NULL);
+	check(hawk_heap_find_arenas(target, &arenas));
+	assert_int_equal(arenas.count, 1); /* the other one is in a heap */
+	assert_int_equal(arenas.items[0].start, GLIBC_ARENA);
+	assert_int_equal(arenas.items[0].kind, HAWK_SPAN_METADATA);
+	hawk_heap_spans_deinit(&arenas);
+	hawk_target_close(target);
+	free(text.bytes);
 }
 
 TEST(a_ring_of_glibc_heaps_is_left)

@@ -7,8 +7,8 @@
  * so the rows of one library must exclude each other by shape.
  *
  *     row            threads                 malloc
- *     glibc 2.43     struct pthread          no fast bins; a mapped chunk counts its mapping
- *     glibc 2.42     the same                fast bins; a mapped chunk counts from its header
+ *     glibc 2.43     struct pthread          a mapped chunk counts its mapping
+ *     glibc 2.42     the same                a mapped chunk counts from its header
  */
 #ifndef HAWK_ANALYZER_LIBC_VERSION_H
 #define HAWK_ANALYZER_LIBC_VERSION_H
@@ -31,10 +31,8 @@ struct hawk_thread_layout {
 	uint32_t tls_surplus;  /**< bytes of static TLS that the loader keeps for later modules */
 };
 
-/** malloc: arenas (struct malloc_state) and chunks. Offsets in bytes. */
+/** malloc: chunks. */
 struct hawk_malloc_layout {
-	uint16_t bins;            /**< first of the 127 bins in an arena */
-	uint16_t lists;           /**< bytes of other lists directly before the bins */
 	uint8_t mapped_uncounted; /**< bytes of a mapped chunk that its size field leaves out */
 	uint8_t mapped_flags;     /**< bits before a mapped chunk that are no part of its gap */
 };
