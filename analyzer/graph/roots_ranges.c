@@ -9,13 +9,14 @@
 #include <string.h>
 
 #include "hawk/base/array.h"
-#include "hawk/base/cleanup.h"
+#include "hawk/base/disjoint.h"
 #include "hawk/heap/arenas.h"
 
 struct hawk_error *hawk_roots_add_range(struct hawk_root_ranges *ranges,
 					struct hawk_root_range range)
 {
 	range.start = (range.start + HAWK_WORD_BYTES - 1) & -(uint64_t)HAWK_WORD_BYTES;
+	range.end &= -(uint64_t)HAWK_WORD_BYTES;
 	if (range.start >= range.end)
 		return NULL;
 	if (!hawk_array_reserve(&ranges->items, ranges->count, &ranges->capacity,
@@ -78,62 +79,15 @@ static int compare(const void *left, const void *right)
 	return a->owner < b->owner ? -1 : a->owner > b->owner;
 }
 
-/** Ranges that have begun, innermost last. */
-struct open_ranges {
-	struct hawk_root_range *items;
-	size_t count;
-	uint64_t at; /**< end of what has been put out */
-	struct hawk_root_ranges *out;
-};
-
-/* Puts out the innermost open range up to `end`. */
-static struct hawk_error *put_out(struct open_ranges *open, uint64_t end)
-{
-	struct hawk_root_range range = open->items[open->count - 1];
-
-	if (end <= open->at)
-		return NULL;
-	range.start = open->at;
-	range.end = end;
-	open->at = end;
-	return hawk_roots_add_range(open->out, range);
-}
-
-static struct hawk_error *close_until(struct open_ranges *open, uint64_t address)
-{
-	while (open->count && open->items[open->count - 1].end <= address) {
-		struct hawk_error *err = put_out(open, open->items[open->count - 1].end);
-
-		if (err)
-			return err;
-		open->count--;
-	}
-	return open->count ? put_out(open, address) : NULL;
-}
-
 /* Sorts the ranges; overlapping bytes go to the range that begins last. */
 static struct hawk_error *make_disjoint(struct hawk_root_ranges *ranges)
 {
-	struct hawk_root_ranges out = *ranges;
-	CLEANUP(free_ptr) struct hawk_root_range *sorted = ranges->items;
-	CLEANUP(free_ptr)
-	struct hawk_root_range *begun = calloc(ranges->count + 1, sizeof(*begun));
-	struct open_ranges open = {.items = begun, .out = &out};
-	struct hawk_error *err = begun ? NULL : &hawk_enomem;
-
-	out.items = NULL;
-	out.count = out.capacity = 0;
 	if (ranges->count)
-		qsort(sorted, ranges->count, sizeof(*sorted), compare);
-	for (size_t i = 0; !err && i < ranges->count; i++) {
-		err = close_until(&open, sorted[i].start);
-		open.items[open.count++] = sorted[i];
-		open.at = sorted[i].start;
-	}
-	if (!err)
-		err = close_until(&open, UINT64_MAX);
-	*ranges = out;
-	return err;
+		qsort(ranges->items, ranges->count, sizeof(*ranges->items), compare);
+	return hawk_disjoint_make(&ranges->items, &ranges->count, &ranges->capacity,
+				  sizeof(*ranges->items))
+		       ? NULL
+		       : &hawk_enomem;
 }
 
 static struct hawk_error *exclude_metadata(const struct hawk_roots_finder *finder,

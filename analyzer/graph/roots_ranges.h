@@ -13,7 +13,7 @@
 #include "hawk/libc/tls.h"
 
 struct hawk_root_range {
-	uint64_t start; /**< a multiple of 8 */
+	uint64_t start; /**< a multiple of 8, as is `end` */
 	uint64_t end;
 	uint32_t kind; /**< enum hawk_root_kind; HAWK_ROOT_KINDS = nobody's */
 	uint32_t owner;
@@ -47,7 +47,7 @@ struct hawk_roots_finder {
 				   a span says otherwise */
 };
 
-/** roots_ranges.c: adds a range, if it is not empty. */
+/** roots_ranges.c: adds the whole words of a range, if there are any. */
 struct hawk_error *hawk_roots_add_range(struct hawk_root_ranges *ranges,
 					struct hawk_root_range range);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Sorts spans and resolves overlaps with a stack of open spans.
+ * Sorts spans and looks them up.
  */
 #include "hawk/heap/spans.h"
 
 #include "hawk/base/array.h"
-#include "hawk/base/cleanup.h"
+#include "hawk/base/disjoint.h"
 
 struct hawk_error *hawk_heap_spans_add(struct hawk_heap_spans *spans, struct hawk_heap_span span)
 {
@@ -33,38 +33,6 @@ static int compare(const void *left, const void *right)
 	return a->source < b->source ? -1 : a->source > b->source;
 }
 
-/** Open spans, innermost last. */
-struct open_spans {
-	struct hawk_heap_span *items;
-	size_t count;
-	uint64_t at; /**< memory below has been put out */
-	struct hawk_heap_spans out;
-};
-
-/* Puts out the innermost open span up to `end`. */
-static struct hawk_error *put_out(struct open_spans *open, uint64_t end)
-{
-	struct hawk_heap_span span = open->items[open->count - 1];
-
-	if (end <= open->at)
-		return NULL;
-	span.start = open->at;
-	span.end = open->at = end;
-	return hawk_heap_spans_add(&open->out, span);
-}
-
-static struct hawk_error *close_until(struct open_spans *open, uint64_t address)
-{
-	while (open->count && open->items[open->count - 1].end <= address) {
-		struct hawk_error *err = put_out(open, open->items[open->count - 1].end);
-
-		if (err)
-			return err;
-		open->count--;
-	}
-	return open->count ? put_out(open, address) : NULL;
-}
-
 static bool is_sorted(const struct hawk_heap_spans *spans)
 {
 	for (size_t i = 1; i < spans->count; i++)
@@ -75,28 +43,13 @@ static bool is_sorted(const struct hawk_heap_spans *spans)
 
 struct hawk_error *hawk_heap_spans_sort(struct hawk_heap_spans *spans)
 {
-	CLEANUP(free_ptr) struct hawk_heap_span *begun = NULL;
-	struct open_spans open = {0};
-	struct hawk_error *err = NULL;
-
 	if (is_sorted(spans))
 		return NULL;
 	qsort(spans->items, spans->count, sizeof(*spans->items), compare);
-	if (is_sorted(spans))
-		return NULL;
-	open.items = begun = calloc(spans->count, sizeof(*begun));
-	if (!begun)
-		return &hawk_enomem;
-	for (size_t i = 0; !err && i < spans->count; i++) {
-		err = close_until(&open, spans->items[i].start);
-		open.items[open.count++] = spans->items[i];
-		open.at = spans->items[i].start;
-	}
-	if (!err)
-		err = close_until(&open, UINT64_MAX);
-	hawk_heap_spans_deinit(spans);
-	*spans = open.out;
-	return err;
+	return hawk_disjoint_make(&spans->items, &spans->count, &spans->capacity,
+				  sizeof(*spans->items))
+		       ? NULL
+		       : &hawk_enomem;
 }
 
 size_t hawk_heap_spans_from(const struct hawk_heap_spans *spans, uint64_t address)
