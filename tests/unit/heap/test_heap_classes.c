@@ -497,35 +497,65 @@ static void expect_same_in_snapshot(struct class_world *world, struct hawk_heap 
 		"Ghost");
 }
 
-CLASS_TEST(a_snapshot_has_what_sources_said)
+/* Opens a snapshot of the world with `graph`, or with only the record of one. The
+ * caller frees `*bytes` after the target. */
+static struct hawk_target *open_snapshot(struct class_world *world, const struct hawk_graph *graph,
+					 const struct hawk_snapshot_piece *record, uint8_t **bytes)
 {
 	struct hawk_findings *findings = &world->world->findings;
 	struct hawk_output *output = class_world_begin(world, false);
-	CLEANUP(free_ptr) uint8_t *bytes = NULL;
 	struct hawk_snapshot_writer writer;
 	struct hawk_core_file *file;
 	struct hawk_target *target;
-	struct hawk_graph graph;
-	struct hawk_heap heap;
 	off_t size;
 
 	hawk_snapshot_begin(&writer, output, 0);
 	check(hawk_target_save(world->world->target, findings, 0, &writer));
 	check(hawk_heap_save(&world->heap, &writer));
-	check(hawk_graph_save(&world->graph, &writer));
+	check(graph ? hawk_graph_save(graph, &writer)
+		    : hawk_snapshot_put(&writer, HAWK_SNAPSHOT_GRAPH, record));
 	check(hawk_snapshot_finish(&writer));
 	check(hawk_output_finish(output));
 	size = lseek(output->fd, 0, SEEK_END);
-	bytes = malloc((size_t)size);
-	assert_int_equal(pread(output->fd, bytes, (size_t)size, 0), size);
+	*bytes = malloc((size_t)size);
+	assert_int_equal(pread(output->fd, *bytes, (size_t)size, 0), size);
 	close(output->fd);
-	check(hawk_core_file_over(bytes, (size_t)size, &file));
+	check(hawk_core_file_over(*bytes, (size_t)size, &file));
 	check(hawk_core_open_file(file, NULL, findings, &target));
+	return target;
+}
+
+CLASS_TEST(a_snapshot_has_what_sources_said)
+{
+	struct hawk_findings *findings = &world->world->findings;
+	CLEANUP(free_ptr) uint8_t *bytes = NULL;
+	struct hawk_target *target = open_snapshot(world, &world->graph, NULL, &bytes);
+	struct hawk_graph graph;
+	struct hawk_heap heap;
+
 	check(hawk_heap_load(target, NULL, findings, &heap));
 	expect_same_in_snapshot(world, &heap);
 	check(hawk_graph_make(&heap, NULL, findings, &graph));
 	assert_int_equal(graph.edge_count, world->graph.edge_count);
 	hawk_graph_deinit(&graph);
+	hawk_heap_deinit(&heap);
+	hawk_target_close(target);
+}
+
+CLASS_TEST(a_snapshot_that_numbers_parts_of_blocks_is_refused_as_older)
+{
+	struct hawk_findings *findings = &world->world->findings;
+	struct hawk_snapshot_piece record = {.items = 1};
+	CLEANUP(free_ptr) uint8_t *bytes = NULL;
+	struct hawk_target *target;
+	struct hawk_graph graph;
+	struct hawk_heap heap;
+
+	hawk_column_put(&record.column, world->graph.count + 1);
+	target = open_snapshot(world, NULL, &record, &bytes);
+	check(hawk_heap_load(target, NULL, findings, &heap));
+	check_fails(hawk_graph_make(&heap, NULL, findings, &graph), HAWK_ERROR_UNSUPPORTED,
+		    "older version");
 	hawk_heap_deinit(&heap);
 	hawk_target_close(target);
 }
