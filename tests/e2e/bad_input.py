@@ -126,7 +126,7 @@ def blocks_before(blocks, loads, size):
 
 
 def check_cuts():
-    """A core cut off anywhere: no crash; once the table is there, every block that is left."""
+    """A core cut off anywhere does not crash the analyzer; if the table is complete, every remaining block is found."""
     core, _ = hawk.crash([os.path.join(hawk.SAMPLES, "orderd"), "--requests", "4000", "--crash",
                           "abort"], hawk.tracer_environment(), folder)
     if not core:

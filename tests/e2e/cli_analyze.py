@@ -216,7 +216,7 @@ def check_cut_off():
 
 
 def check_empty_and_cut_off():
-    """Where the tracer's counters are there and tell that all was freed, 0 blocks are known to be 0."""
+    """Zero blocks are a fact if the tracer's counters exist and show that all were freed."""
     program = hawk.compile_text(folder, "freed", "#include <stdlib.h>\nint main(void) { void *volatile block = malloc(100); "
                                 "free(block); abort(); }")
     freed, _ = hawk.crash([program], hawk.tracer_environment(), folder)
@@ -248,7 +248,7 @@ def check_unknown(path, reasons):
 
 
 def check_table_left_out():
-    """The tracer was there, but no anonymous memory is in the core: nobody says it was not traced."""
+    """Does not call the process untraced if the core only lacks anonymous memory."""
     if not hawk.cores_are_files():
         return
     core, _ = hawk.crash(["/bin/sh", "-c", "echo 0x10 > /proc/self/coredump_filter; kill -ABRT $$"],

@@ -157,7 +157,7 @@ def check_missing_files():
 
 
 def check_plain_words():
-    """What messages said in riddles."""
+    """Messages are plain sentences."""
     done = tool("merge-paths", "no-core", "xyz")
     hawk.expect_equal(done.stderr, "hawk-core: 'xyz' is not the id of a site\n", "a site")
 

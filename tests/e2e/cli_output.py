@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where output goes wrong: closed pipes, full disks, terminals, and names that want to steer them."""
+"""Output that fails or could do harm: closed pipes, full disks, terminals, and names with control sequences."""
 
 import csv
 import io

@@ -50,7 +50,7 @@ def check_same(packed, what):
 
 
 def check_cut(packed, what):
-    """Most of the file: its blocks are there, and what is missing is said."""
+    """A file that lacks its end: its blocks are read, and the report says that some are missing."""
     done = ask(hawk.cut(packed, os.path.getsize(packed) - 8), "analyze", "--json")
     hawk.expect_equal(done.returncode, hawk.EXIT_PARTIAL, f"{what}, cut off")
     keys = [item["key"] for item in hawk.parse(done.stdout)["missing"]]
@@ -73,7 +73,7 @@ def check_folder(packed):
 
 
 def check_bomb():
-    """Data that no core is like is refused before it fills the disk, and leaves nothing there."""
+    """Refuses data unlike any core before it fills the disk, and leaves no file."""
     bomb = os.path.join(folder, "bomb.gz")
     chunk = b"\x5a" * (1 << 20)
     with open(core, "rb") as plain, gzip.open(bomb, "wb", compresslevel=6) as packed:

@@ -129,7 +129,7 @@ def check_replaced_program():
 
 
 def check_cut_off(core):
-    """Shares are of what is there, and what is not there is not said to be none."""
+    """Shares are of the present data, and missing data is not reported as zero."""
     whole = bytearray(hawk.read(core))
     counted = 0
     for size in (60000, 200000, 1 << 20, len(whole) // 2, len(whole) * 3 // 4, len(whole) * 15 // 16):

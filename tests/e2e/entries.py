@@ -92,7 +92,7 @@ def _check_presence(command, library, allocator, what):
 
 
 def _check_odd_ways(program, library, allocator, folder):
-    """Where only some of the functions may be ours, no block may meet the wrong one."""
+    """Even if only some functions are ours, each block is freed by the right allocator."""
     _same_as_alone([program], library, allocator, f"{allocator}, another name", "progname=nothing")
     _same_as_alone([program], library, allocator, f"{allocator}, no stacks", "stacks=0")
     wrapper = hawk.compile_program(os.path.join(folder, "wrapper.so"), ["entries_wrapper.c"],

@@ -29,7 +29,7 @@ def make_core():
 
 
 def expect_the_same(found, what):
-    """Total, what the blocks retain that retain most, and what roots retain."""
+    """Compares the total, the bytes retained by the largest blocks, and those retained by roots."""
     [whole] = hawk.sql(core, "SELECT sum(size) AS bytes FROM blocks")
     hawk.expect_equal(found["total"], whole["bytes"], f"{what}: total")
     hawk.expect_equal(found.get("problems", []), [], f"{what}: complaints")

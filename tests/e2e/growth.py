@@ -49,7 +49,7 @@ def check_verdicts():
 
 
 def check_examples():
-    """The example of a loss record is its oldest block, whoever asks."""
+    """The example of a loss record is its oldest block in every verb."""
     leaks = hawk.document("leaks", core, codes=(hawk.EXIT_CONDITION,))
     query = "SELECT l.site, l.kind, addr(example) AS example, max(b.age) AS oldest, c.age FROM leaks l " \
             "JOIN blocks b ON b.site = l.site JOIN blocks c ON c.address = l.example " \

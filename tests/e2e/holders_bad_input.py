@@ -104,7 +104,7 @@ def check_without_data():
 
 
 def check_without_segments():
-    """Any writable segment may be gone. Small ones may be .bss that nobody wrote to."""
+    """Any writable segment may be gone. Small ones may be .bss that was never written."""
     loads = [(at, size) for at, kind, flags, _, _, size in program_headers(original)
              if kind == PT_LOAD and flags & WRITE and size]
     for at, size in random.sample(loads, 5):

@@ -82,7 +82,7 @@ def check_views():
 
 
 def png_lines(path):
-    """How many different lines of pixels a PNG of 8 bits a channel has."""
+    """Returns the number of different pixel lines in a PNG with 8 bits per channel."""
     data = hawk.read(path)
     width, _, depth, kind = struct.unpack(">IIBB", data[16:26])
     hawk.expect_equal(depth, 8, "bits")

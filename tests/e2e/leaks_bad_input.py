@@ -16,7 +16,7 @@ def write(data):
 
 
 def expect_downgraded(data, what, whole):
-    """Nothing is called lost; why, is said; and exit code 4. Returns the document."""
+    """Expects exit code 4, no lost blocks, and the reason. Returns the document."""
     document = leaks.ask(write(data), codes=(hawk.EXIT_PARTIAL,))
     if not document:
         return None

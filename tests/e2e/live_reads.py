@@ -32,7 +32,7 @@ def ask(source, *arguments, **options):
 
 
 def check_reads(pid, counter, file, *arguments):
-    """That question takes a few reads for each page (every thread has pages of its own)."""
+    """Counts reads: the question takes a few for each page (every thread has pages of its own)."""
     if os.path.exists(file):
         os.unlink(file)
     ask(["--pid", str(pid)], *arguments,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is lost is one figure, definitely and indirectly lost, whoever is asked: every verb, export and view says the same
-of a core, in text and JSON, and the same kinds below it."""
+"""The lost figure, definitely plus indirectly lost, is the same in every verb, export and view of a core,
+in text and JSON, and so are the kinds below it."""
 
 import collections
 import json
@@ -147,7 +147,7 @@ def check_snapshot():
 
 
 def check_doubt():
-    """Where memory is missing nothing is lost but possibly lost, whoever is asked."""
+    """All verbs call blocks only possibly lost if memory is missing."""
     for part in (15, 14, 12):
         cut = hawk.cut(core, os.path.getsize(core) * part // 16)
         truth = sums_of(document("leaks", cut))

@@ -30,8 +30,8 @@ SHAPES = ("blocks", "list", "kept", "table", "ring", "rings", "pairs", "some", "
 # Blocks that differ, by program, and by size as asked for.
 # `prefix` needs stacks: blocks that are held behind a header of unknown layout are possibly lost.
 PREFIX = {"leaks_c": {200: 8}}
-# Where blocks touch, the end of a block of 64 bytes is the start of the next one. A free block leads to the next free
-# one: in a block of 8 bytes that was never written, that link keeps a lost one.
+# With adjacent blocks, the end of a block of 64 bytes is the start of the next one. A free block points to the next
+# free one: in a block of 8 bytes that was never written, this link keeps a lost block reachable.
 TOUCHING = {"leaks_c": {64: 2, 8: 1}}
 # An aligned block is larger than what the same size makes elsewhere.
 ALIGNED = {"stacks": {300000: 1}, "leaks_c": {168: 1}}

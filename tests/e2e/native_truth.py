@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # ctest: for=bookworm bullseye trixie sid musl mixed
 # ctest: timeout=600
-"""Heaps of programs that nobody prepared: every live block, with its usable size, and nothing else but what the C
+"""Heaps of unprepared programs: every live block, with its usable size, and nothing else but what the C
 library and the allocator have for themselves. The allocators of four releases of Debian run by their own loaders;
 musl is linked in. Seeds are printed."""
 
@@ -14,7 +14,7 @@ import sys
 from support import hawk, releases
 
 STEPS = 8000
-# What may lie beside the program's blocks, each once or once a thread: thread caches, DTVs, stdio's and ld.so's blocks,
+# Limits on blocks that are not the program's, per thread and per process: thread caches, DTVs, blocks of stdio and ld.so,
 # the C++ library's emergency pool.
 EXTRA_A_THREAD = 3
 EXTRA = 12

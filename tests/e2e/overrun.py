@@ -36,7 +36,7 @@ def check_full_table():
 
 
 def unaccounted(document):
-    """How many blocks without a header the findings of `leaks --json` tell of."""
+    """Returns the number of blocks without a header in the findings of `leaks --json`."""
     texts = [finding["text"] for finding in document["damage"] if finding["key"] == "block-unaccounted"]
     return int(texts[0].split()[0].replace(",", "")) if texts else 0
 

@@ -72,7 +72,7 @@ def expect_stop(build, hidden, *named):
 
 def check_stops():
     build = hawk.temporary_folder()
-    # What nothing works without, then each by itself. The first run tries the compilers, the others know them.
+    # All required libraries are missing, then one at a time. Only the first run tests the compilers.
     libraries = sorted(NEEDED | {"libiberty-dev"})
     expect_stop(build, libraries, *libraries)
     for package in libraries:

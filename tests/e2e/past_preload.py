@@ -97,7 +97,7 @@ def check_code_pages(program, folder):
 
 
 def check_wrappers(program, plugins, wrapper, library):
-    """Where the wrapper comes first, aligned blocks have no header: only their own allocator may take these."""
+    """Aligned blocks have no header if the wrapper comes first: only their own allocator may take these."""
     behind = [library] if library else []
     takes, handles = ["takes", plugins["plain"], plugins["c++"]], ["handle", library or "libc.so.6"]
     for arguments in (takes, handles, ["handle", "libc.so.6", wrapper], ["namespace", plugins["plain"]]):

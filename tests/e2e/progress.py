@@ -130,7 +130,7 @@ def check_drawn(arguments, slow, code):
 
 
 def check_bars(arguments, stages):
-    """How much it gets done before it is stopped is up to the machine: all rounds together count."""
+    """Judges all rounds together: the machine decides how much is done before the stop."""
     moved, missing = False, set(stages)
     for _ in range(ROUNDS):
         slow = Slow(arguments)
@@ -164,7 +164,7 @@ def shows(slow, what="%"):
 
 
 def check_shell():
-    """The first Ctrl-C ends an answer, when it is there; the second one does not wait for it."""
+    """The first Ctrl-C interrupts the answer; the second one ends the program at once."""
     for _ in range(ROUNDS):
         slow = Slow(["shell", core], commands="retained\n")
         if shows(slow, "pointers"):

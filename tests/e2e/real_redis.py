@@ -40,7 +40,7 @@ def check_memory_commands(command):
     info = {}
 
     def agrees():
-        """What is used is of now, what is allocated of up to 0.1 s ago."""
+        """used_memory is current; allocator_allocated may be 0.1 s old."""
         info.update(line.split(":", 1) for line in command("info", "memory").splitlines() if ":" in line)
         return 0 < int(info["used_memory"]) <= int(info["allocator_allocated"])
     hawk.wait_for(agrees, 10, "no more bytes to be in use than are allocated")

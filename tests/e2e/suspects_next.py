@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Suspects of structures that were lost, what the command says that each of them suggests, and what sites retain."""
+"""Suspects in lost structures, the command that each of them suggests, and the bytes that sites retain."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ import subprocess
 from support import hawk
 
 NODES = 400
-# Of each shape the functions that a suspect may have made; whether it is lost; what is lost through it.
+# By shape: the functions that may have made a suspect; True if it is lost; the blocks lost through it.
 SHAPES = {
     "blocks": [({"make_payload"}, True, NODES)],
     "list": [({"make_node"}, True, 2 * NODES)],
@@ -84,7 +84,7 @@ def check_follower(shape, core, site, suspects):
 
 
 def check_retained():
-    """What two blocks of a site hold together goes with the site; what is not counted is said."""
+    """Memory held jointly by two blocks of a site counts for the site; the report mentions uncounted memory."""
     core = crash("shared")
     body, entries = 1 << 20, 2 * 48
     sites = {function_of(parsed, site["site"]): site["retained_bytes"]

@@ -20,7 +20,7 @@ def check_whole(core, what):
 
 
 def check_uncertain(core, what, told=True):
-    """A pointer may be where the core has nothing: nothing is called lost, and why, is said."""
+    """Calls nothing lost, with the reason, if a pointer may lie in memory that the core lacks."""
     document = leaks.ask(core, codes=(hawk.EXIT_PARTIAL,)) if core else None
     if not document:
         return

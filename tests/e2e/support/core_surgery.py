@@ -56,7 +56,7 @@ def leave_out_segment(data, address):
 
 
 def stack_pointers(data):
-    """Of all threads."""
+    """Returns the stack pointer of each thread."""
     return [struct.unpack_from("<Q", data, contents + REGISTERS_OFFSET + 8 * RSP)[0] for _, contents in thread_notes(data)]
 
 

@@ -72,7 +72,7 @@ def kill_to_core(process, folder, number, what):
 
 
 def core_while_writing(arguments, what, folder, number=signal.SIGABRT, extra=None):
-    """A core of a program whose output nobody reads: it stands in write(), with its heap full."""
+    """Makes a core of a program that is blocked in write() with a full heap, because its output is not read."""
     process = start(arguments, folder, extra, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL)
     try:

@@ -58,7 +58,7 @@ def get(name):
 
 
 def libraries_of(root):
-    """Where they are in a package, of before and of after the merging of / and /usr."""
+    """Returns the folder of the libraries in a package, made before or after / and /usr were merged."""
     folders = [os.path.join(root, LIBRARIES), os.path.join(root, "usr", LIBRARIES)]
     return next(path for path in folders if os.path.exists(os.path.join(path, "libc.so.6")))
 
