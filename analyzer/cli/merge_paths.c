@@ -3,84 +3,93 @@
  * @file
  * hawk-core merge-paths: the paths that keep a site's blocks alive.
  */
-#include "hawk/base/cleanup.h"
-#include "profile.h"
-#include "hawk/analysis/site_tree.h"
+#include "answer.h"
+#include "tree.h"
 
-static void print_text(struct hawk_session *session, const struct hawk_tree_roots *groups,
-		       const struct hawk_tree_rows *rows)
+struct merged {
+	struct hawk_session *session;
+	struct hawk_session_tree tree;
+	bool folded;
+};
+
+static void deinit(void *made)
 {
-	uint64_t count = rows->tree->nodes[0].cum_objects;
+	struct merged *merged = made;
 
-	hawk_screen_heading(&session->screen, "Shortest paths to %s block%s, merged",
-			    hawk_quantity_count(count).text, count == 1 ? "" : "s");
-	if (count)
-		hawk_report_tree(&session->report, groups, rows, &session->screen);
-	else
-		hawk_report_put_none(&session->report, &session->screen);
+	hawk_session_tree_deinit(&merged->tree);
 }
 
-static struct hawk_error *print(struct hawk_session *session, const struct hawk_tree_roots *groups,
-				const struct hawk_site_tree *tree)
+static struct hawk_error *make(struct hawk_session *session, void *ret)
 {
-	const struct hawk_pointer_report *report = &session->report;
-	bool in_json = session->settings->json;
-	struct hawk_tree_view view =
-		hawk_report_tree_view(report, in_json ? NULL : &session->screen, false);
-	struct hawk_tree_rows rows;
-	struct hawk_error *err;
-	struct hawk_json json;
-
-	if (session->settings->folded)
-		return hawk_session_put_folded(session, groups, tree);
-	if (!in_json && !session->heap->knows) {
-		hawk_report_put_unknown(session->heap, &session->screen, "Paths",
-					"see why blocks are alive");
-		return NULL;
-	}
-	err = hawk_site_tree_show(tree, &view, &rows);
-	if (!err && in_json) {
-		hawk_report_json_begin(report, &json, session->output, "hawk-core/merge-paths", 2);
-		hawk_report_tree_json(report, groups, &rows, &json);
-		hawk_report_json_end(report, &json);
-	} else if (!err) {
-		print_text(session, groups, &rows);
-	}
-	hawk_tree_rows_deinit(&rows);
-	return err;
-}
-
-static struct hawk_error *make(struct hawk_session *session, const struct hawk_tree_roots *groups,
-			       struct hawk_site_tree *ret)
-{
+	const struct hawk_settings *settings = session->settings;
 	struct hawk_selection selection = {0};
-	struct hawk_error *err = hawk_session_choose(session, session->report.filter, &selection);
+	struct merged *merged = ret;
+	struct hawk_tree_view view;
+	struct hawk_error *err = hawk_session_reach_report(session, false);
 
+	if (err)
+		return err;
+	merged->session = session;
+	merged->folded = settings->folded;
+	view = hawk_report_tree_view(&session->report, settings->json, session->screen.full, false);
+	err = hawk_session_choose(session, session->report.filter, &selection);
 	if (!err)
-		err = hawk_session_paths(session);
-	if (!err)
-		err = hawk_site_tree_paths(session->graph, session->paths, groups->groups,
-					   selection.blocks, ret);
+		err = hawk_session_tree(session, true, selection.blocks,
+					settings->folded ? NULL : &view, &merged->tree);
 	hawk_selection_deinit(&selection);
 	return err;
 }
 
-static struct hawk_error *answer(struct hawk_session *session)
+static void print_tree(const struct merged *merged, const struct hawk_screen *screen)
 {
-	struct hawk_tree_roots groups = {0};
-	struct hawk_site_tree tree = {0};
-	struct hawk_error *err = hawk_session_reach_report(session, false);
+	const struct hawk_pointer_report *report = &merged->session->report;
+	const struct hawk_session_tree *tree = &merged->tree;
+	uint64_t count = tree->tree.nodes[0].cum_objects;
 
-	if (!err)
-		err = hawk_tree_roots_make(session->report.roots, &groups);
-	if (!err)
-		err = make(session, &groups, &tree);
-	if (!err)
-		err = print(session, &groups, &tree);
-	hawk_site_tree_deinit(&tree);
-	hawk_tree_roots_deinit(&groups);
-	return err;
+	hawk_screen_heading(screen, "Shortest paths to %s block%s, merged",
+			    hawk_quantity_count(count).text, count == 1 ? "" : "s");
+	if (count)
+		hawk_report_tree(report, &tree->groups, &tree->rows, screen);
+	else
+		hawk_report_put_none(report, screen);
 }
+
+static struct hawk_error *print_text(void *made, const struct hawk_screen *screen)
+{
+	struct merged *merged = made;
+
+	if (merged->folded)
+		return hawk_session_tree_put_folded(merged->session, &merged->tree, screen->output);
+	if (merged->session->heap->knows)
+		print_tree(merged, screen);
+	else
+		hawk_report_put_unknown(merged->session->heap, screen, "Paths",
+					"see why blocks are alive");
+	return NULL;
+}
+
+static struct hawk_error *print_json(void *made, struct hawk_output *output)
+{
+	struct merged *merged = made;
+	const struct hawk_pointer_report *report = &merged->session->report;
+	struct hawk_json json;
+
+	if (merged->folded)
+		return hawk_session_tree_put_folded(merged->session, &merged->tree, output);
+	hawk_report_json_begin(report, &json, output, "hawk-core/merge-paths", 2);
+	hawk_report_tree_json(report, &merged->tree.groups, &merged->tree.rows, &json);
+	hawk_report_json_end(report, &json);
+	return NULL;
+}
+
+static const struct hawk_answer prints = {
+	.name = "merge-paths",
+	.bytes = sizeof(struct merged),
+	.make = make,
+	.text = print_text,
+	.json = print_json,
+	.deinit = deinit,
+};
 
 const struct hawk_verb hawk_verb_merge_paths = {
 	.name = "merge-paths",
@@ -97,5 +106,5 @@ const struct hawk_verb hawk_verb_merge_paths = {
 	.operands_max = 1,
 	.findings = HAWK_FINDINGS_IN_JSON,
 	.check = hawk_check_site,
-	.answer = answer,
+	.prints = &prints,
 };

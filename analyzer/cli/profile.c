@@ -11,8 +11,8 @@
 
 #include "hawk/base/cleanup.h"
 #include "hawk/base/numbers.h"
-#include "hawk/export/export.h"
 #include "leaks.h"
+#include "tree.h"
 
 static const char *const whats[] = {
 	[HAWK_WHAT_LIVE] = "live",  [HAWK_WHAT_TOTAL] = "allocated",
@@ -122,26 +122,6 @@ static struct hawk_error *profile_leaks(struct hawk_session *session, struct haw
 	return err;
 }
 
-/** Makes the tree along dominators, or along shortest paths. */
-static struct hawk_error *make_tree(struct hawk_session *session, const uint64_t *chosen,
-				    const struct hawk_tree_roots *groups,
-				    struct hawk_site_tree *tree)
-{
-	struct hawk_error *err;
-
-	if (session->settings->what == HAWK_WHAT_PATHS) {
-		err = hawk_session_paths(session);
-		return err ? err
-			   : hawk_site_tree_paths(session->graph, session->paths, groups->groups,
-						  chosen, tree);
-	}
-	err = hawk_session_dominators(session);
-	if (!err)
-		err = hawk_site_tree_add_retained(session->graph, session->dominators,
-						  groups->groups, chosen, tree);
-	return err ? err : hawk_site_tree_finish(tree);
-}
-
 static struct hawk_error *profile_tree(struct hawk_session *session, struct hawk_profile **ret)
 {
 	static const char *const columns[][2] = {
@@ -150,39 +130,17 @@ static struct hawk_error *profile_tree(struct hawk_session *session, struct hawk
 	};
 	bool paths = session->settings->what == HAWK_WHAT_PATHS;
 	CLEANUP(free_ptr) uint64_t *chosen = NULL;
-	struct hawk_tree_roots groups = {0};
-	struct hawk_site_tree tree = {0};
+	struct hawk_session_tree tree = {0};
 	struct hawk_error *err = hawk_session_reach_report(session, false);
 
 	if (!err)
 		err = choose_blocks(session, &chosen);
 	if (!err)
-		err = hawk_tree_roots_make(session->report.roots, &groups);
+		err = hawk_session_tree(session, paths, chosen, NULL, &tree);
 	if (!err)
-		err = make_tree(session, chosen, &groups, &tree);
-	if (!err)
-		err = hawk_profile_of_tree(session->graph, session->symbols, &groups, &tree,
-					   columns[paths], ret);
-	hawk_site_tree_deinit(&tree);
-	hawk_tree_roots_deinit(&groups);
-	return err;
-}
-
-struct hawk_error *hawk_session_put_folded(struct hawk_session *session,
-					   const struct hawk_tree_roots *groups,
-					   const struct hawk_site_tree *tree)
-{
-	static const char *const columns[] = {"objects", "space"};
-	struct hawk_profile *profile;
-	struct hawk_error *err = hawk_profile_of_tree(session->graph, session->symbols, groups,
-						      tree, columns, &profile);
-
-	if (err)
-		return err;
-	err = hawk_export_folded(
-		&(struct hawk_export){.profile = profile, .column = profile->shown_column},
-		session->output);
-	hawk_profile_destroy(profile);
+		err = hawk_profile_of_tree(session->graph, session->symbols, &tree.groups,
+					   &tree.tree, columns[paths], ret);
+	hawk_session_tree_deinit(&tree);
 	return err;
 }
 

@@ -55,11 +55,6 @@ struct hawk_source_listing hawk_session_listing(struct hawk_session *session,
 						const struct hawk_profile *profile,
 						const struct hawk_source_lines *lines);
 
-/** Writes `tree` as folded stacks. */
-struct hawk_error *hawk_session_put_folded(struct hawk_session *session,
-					   const struct hawk_tree_roots *groups,
-					   const struct hawk_site_tree *tree);
-
 /** Returns true if filters leave out sites. */
 bool hawk_is_profile_filtered(const struct hawk_settings *settings);
 

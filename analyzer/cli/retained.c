@@ -6,11 +6,9 @@
 #include <stdlib.h>
 
 #include "hawk/analysis/selection.h"
-#include "hawk/base/cleanup.h"
-#include "profile.h"
 #include "answer.h"
 #include "hawk/analysis/site_freed.h"
-#include "hawk/analysis/site_tree.h"
+#include "tree.h"
 
 enum by { BY_SITE = 1, BY_BLOCK, BY_ROOT, BY_TREE };
 
@@ -28,18 +26,14 @@ struct retained {
 	struct hawk_site_list list;
 	struct hawk_retained_sites sites;
 	struct hawk_retained_blocks blocks; /**< BY_BLOCK */
-	struct hawk_tree_roots groups;      /**< for BY_ROOT and BY_TREE, like the next two */
-	struct hawk_site_tree tree;
-	struct hawk_tree_rows rows;
+	struct hawk_session_tree tree;      /**< BY_ROOT and BY_TREE */
 };
 
 static void deinit(void *made)
 {
 	struct retained *retained = made;
 
-	hawk_tree_rows_deinit(&retained->rows);
-	hawk_site_tree_deinit(&retained->tree);
-	hawk_tree_roots_deinit(&retained->groups);
+	hawk_session_tree_deinit(&retained->tree);
 	hawk_retained_blocks_deinit(&retained->blocks);
 	hawk_retained_sites_deinit(&retained->sites);
 	hawk_site_list_deinit(&retained->list);
@@ -58,35 +52,19 @@ static struct hawk_error *choose(struct hawk_session *session, struct hawk_selec
 	return err;
 }
 
-static struct hawk_error *make_tree(struct hawk_session *session,
-				    const struct hawk_tree_roots *groups, const uint64_t *blocks,
-				    struct hawk_site_tree *tree)
+static struct hawk_error *make_tree(struct hawk_session *session, struct retained *ret)
 {
-	struct hawk_error *err = hawk_session_dominators(session);
+	const struct hawk_settings *settings = session->settings;
+	const struct hawk_tree_view view = hawk_report_tree_view(
+		ret->report, settings->json, session->screen.full, ret->by == BY_ROOT);
+	struct hawk_error *err = NULL;
 
-	if (!err)
-		err = hawk_site_tree_add_retained(session->graph, session->dominators,
-						  groups->groups, blocks, tree);
-	return err ? err : hawk_site_tree_finish(tree);
-}
-
-/** Makes the values for BY_ROOT and BY_TREE. */
-static struct hawk_error *make_trees(struct hawk_session *session, struct retained *ret)
-{
-	bool in_json = session->settings->json;
-	struct hawk_tree_view view =
-		hawk_report_tree_view(ret->report, in_json ? NULL : &session->screen,
-				      !in_json && session->settings->by == BY_ROOT);
-	struct hawk_error *err = hawk_tree_roots_make(ret->report->roots, &ret->groups);
-
-	if (!err && ret->report->filter)
+	if (ret->report->filter)
 		err = choose(session, &ret->selection);
 	ret->report->chosen = ret->selection.sites;
-	if (!err)
-		err = make_tree(session, &ret->groups, ret->selection.blocks, &ret->tree);
-	return err || (ret->folded && !in_json)
-		       ? err
-		       : hawk_site_tree_show(&ret->tree, &view, &ret->rows);
+	return err ? err
+		   : hawk_session_tree(session, false, ret->selection.blocks,
+				       ret->folded && !settings->json ? NULL : &view, &ret->tree);
 }
 
 /** Makes the values for BY_SITE, of all blocks or those that the filter lets pass. */
@@ -141,12 +119,13 @@ static struct hawk_error *make(struct hawk_session *session, void *ret)
 		return NULL;
 	return retained->by == BY_SITE    ? make_sites(session, retained)
 	       : retained->by == BY_BLOCK ? make_blocks(session, retained)
-					  : make_trees(session, retained);
+					  : make_tree(session, retained);
 }
 
 static void print_tree(struct retained *retained, const struct hawk_screen *screen)
 {
 	const struct hawk_pointer_report *report = retained->report;
+	const struct hawk_session_tree *tree = &retained->tree;
 	const char *by_sites = retained->by == BY_TREE ? ", then by sites" : "";
 	struct hawk_chosen chosen = hawk_chosen_sum(report->heap, report->chosen);
 
@@ -160,9 +139,9 @@ static void print_tree(struct retained *retained, const struct hawk_screen *scre
 	if (report->chosen && !chosen.objects)
 		hawk_report_put_none(report, screen);
 	else if (retained->by == BY_TREE)
-		hawk_report_tree(report, &retained->groups, &retained->rows, screen);
+		hawk_report_tree(report, &tree->groups, &tree->rows, screen);
 	else
-		hawk_report_retained_roots(report, &retained->groups, &retained->rows, screen);
+		hawk_report_retained_roots(report, &tree->groups, &tree->rows, screen);
 }
 
 static struct hawk_error *print_text(void *made, const struct hawk_screen *screen)
@@ -170,8 +149,8 @@ static struct hawk_error *print_text(void *made, const struct hawk_screen *scree
 	struct retained *retained = made;
 
 	if (retained->folded)
-		return hawk_session_put_folded(retained->session, &retained->groups,
-					       &retained->tree);
+		return hawk_session_tree_put_folded(retained->session, &retained->tree,
+						    screen->output);
 	if (retained->unknown)
 		hawk_report_put_unknown(retained->report->heap, screen, "Retained",
 					"see what retains what");
@@ -197,7 +176,7 @@ static struct hawk_error *print_json(void *made, struct hawk_output *output)
 		hawk_report_retained_blocks_json(report, &retained->blocks, &json);
 	} else {
 		hawk_report_json_chosen(report, &json);
-		hawk_report_tree_json(report, &retained->groups, &retained->rows, &json);
+		hawk_report_tree_json(report, &retained->tree.groups, &retained->tree.rows, &json);
 	}
 	hawk_report_json_end(report, &json);
 	return NULL;

@@ -5,59 +5,87 @@
  */
 #include <stdlib.h>
 
-#include "hawk/base/cleanup.h"
-#include "session.h"
+#include "answer.h"
 #include "hawk/report/whatis.h"
 
-static void print(struct hawk_session *session, const struct hawk_report *report,
-		  struct hawk_block_types *types, struct hawk_whatis *whatis, size_t count)
+struct whatis {
+	struct hawk_report report;
+	struct hawk_whatis *items; /**< by address */
+	size_t count;
+};
+
+static void deinit(void *made)
 {
-	for (size_t i = 0; i < count; i++)
-		hawk_whatis_resolve(report->symbols, types, &whatis[i]);
-	if (session->settings->json) {
-		hawk_report_whatis_json(report, whatis, count, session->output);
-		return;
-	}
-	for (size_t i = 0; i < count; i++) {
-		if (i)
-			hawk_output_puts(session->output, "\n");
-		hawk_report_whatis_text(report, &whatis[i], &session->screen);
-	}
+	struct whatis *whatis = made;
+
+	free(whatis->items);
 }
 
-static struct hawk_error *answer(struct hawk_session *session)
+/** Reads everything about the addresses, then lets a process go. */
+static struct hawk_error *find(struct hawk_session *session, const struct hawk_block_types *types,
+			       struct whatis *ret)
 {
-	struct hawk_report report = {
-		.target = session->target,
-		.symbols = session->symbols,
-		.findings = &session->findings,
-		.source = session->source,
-		.depth = (size_t)session->settings->depth,
-	};
 	size_t count = (size_t)session->settings->count;
-	CLEANUP(free_ptr) struct hawk_whatis *whatis = calloc(count, sizeof(*whatis));
-	struct hawk_block_types *types;
-	struct hawk_error *err;
+	uint64_t address;
 
-	if (!whatis)
+	ret->items = calloc(count, sizeof(*ret->items));
+	if (!ret->items)
 		return &hawk_enomem;
-	err = hawk_session_heap(session);
+	for (; ret->count < count; ret->count++) {
+		hawk_quantity_parse_hex(session->settings->operands[ret->count], &address);
+		hawk_whatis_find(session->heap, types, address, &ret->items[ret->count]);
+	}
+	return hawk_session_release(session, NULL);
+}
+
+static struct hawk_error *make(struct hawk_session *session, void *ret)
+{
+	struct whatis *whatis = ret;
+	struct hawk_block_types *types = NULL;
+	struct hawk_error *err = hawk_session_heap(session);
+
 	if (!err)
 		err = hawk_session_types(session, &types);
-	if (err)
-		return err;
-	for (size_t i = 0; i < count; i++) {
-		hawk_quantity_parse_hex(session->settings->operands[i], &whatis[i].address);
-		hawk_whatis_find(session->heap, types, whatis[i].address, &whatis[i]);
-	}
-	report.heap = session->heap;
-	err = hawk_session_release(session, NULL);
+	if (!err)
+		err = find(session, types, whatis);
 	if (err)
 		return err;
 	hawk_session_check(session);
-	print(session, &report, types, whatis, count);
+	for (size_t i = 0; i < whatis->count; i++)
+		hawk_whatis_resolve(session->symbols, types, &whatis->items[i]);
+	whatis->report = (struct hawk_report){
+		.symbols = session->symbols,
+		.heap = session->heap,
+		.findings = &session->findings,
+		.depth = (size_t)session->settings->depth,
+	};
 	return NULL;
 }
+
+static struct hawk_error *print_text(void *made, const struct hawk_screen *screen)
+{
+	struct whatis *whatis = made;
+
+	hawk_report_whatis_text(&whatis->report, whatis->items, whatis->count, screen);
+	return NULL;
+}
+
+static struct hawk_error *print_json(void *made, struct hawk_output *output)
+{
+	struct whatis *whatis = made;
+
+	hawk_report_whatis_json(&whatis->report, whatis->items, whatis->count, output);
+	return NULL;
+}
+
+static const struct hawk_answer prints = {
+	.name = "whatis",
+	.bytes = sizeof(struct whatis),
+	.make = make,
+	.text = print_text,
+	.json = print_json,
+	.deinit = deinit,
+};
 
 const struct hawk_verb hawk_verb_whatis = {
 	.name = "whatis",
@@ -74,5 +102,5 @@ const struct hawk_verb hawk_verb_whatis = {
 	.operands_max = -1,
 	.findings = HAWK_FINDINGS_IN_JSON,
 	.check = hawk_check_addresses,
-	.answer = answer,
+	.prints = &prints,
 };

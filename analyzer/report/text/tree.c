@@ -147,20 +147,20 @@ static int blocks_width(const struct hawk_site_tree *tree)
 	return width > BLOCKS_WIDTH_MIN ? (int)width : BLOCKS_WIDTH_MIN;
 }
 
-struct hawk_tree_view hawk_report_tree_view(const struct hawk_pointer_report *report,
-					    const struct hawk_screen *screen, bool roots)
+struct hawk_tree_view hawk_report_tree_view(const struct hawk_pointer_report *report, bool json,
+					    bool full, bool roots)
 {
-	bool full = !screen || screen->full;
-	size_t top = full ? SIZE_MAX : roots ? 2 * DEFAULT_TOP : DEFAULT_TOP;
+	bool whole = json || full;
+	size_t top = whole ? SIZE_MAX : roots ? 2 * DEFAULT_TOP : DEFAULT_TOP;
 
 	return (struct hawk_tree_view){
-		.top = report->top && !(screen && full) ? report->top : top,
-		.depth = roots           ? 1
+		.top = report->top && (json || !full) ? report->top : top,
+		.depth = roots && !json  ? 1
 			 : report->depth ? report->depth
-			 : full          ? SIZE_MAX
+			 : whole         ? SIZE_MAX
 					 : DEFAULT_DEPTH,
-		.share = full ? 0 : SMALL,
-		.sums = screen,
+		.share = whole ? 0 : SMALL,
+		.sums = !json,
 	};
 }
 

@@ -156,8 +156,8 @@ static void put_mapping(const struct hawk_whatis *whatis, const struct hawk_scre
 	hawk_output_puts(screen->output, "\n");
 }
 
-void hawk_report_whatis_text(const struct hawk_report *report, const struct hawk_whatis *whatis,
-			     const struct hawk_screen *screen)
+static void put_address(const struct hawk_report *report, const struct hawk_whatis *whatis,
+			const struct hawk_screen *screen)
 {
 	hawk_screen_style(screen, HAWK_STYLE_HEADING);
 	hawk_output_printf(screen->output, "0x%llx", (unsigned long long)whatis->address);
@@ -175,4 +175,13 @@ void hawk_report_whatis_text(const struct hawk_report *report, const struct hawk
 	if (whatis->module)
 		put_module(whatis, screen);
 	put_mapping(whatis, screen);
+}
+
+void hawk_report_whatis_text(const struct hawk_report *report, const struct hawk_whatis *whatis,
+			     size_t count, const struct hawk_screen *screen)
+{
+	for (size_t i = 0; i < count; i++) {
+		hawk_output_puts(screen->output, i ? "\n" : "");
+		put_address(report, &whatis[i], screen);
+	}
 }

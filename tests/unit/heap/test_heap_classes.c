@@ -237,7 +237,7 @@ CLASS_TEST(retained_sizes_are_of_classes)
 static void print_tree(struct class_world *world, const struct hawk_tree_roots *groups,
 		       const struct hawk_site_tree *tree)
 {
-	struct hawk_tree_view view = hawk_report_tree_view(&world->report, &world->screen, false);
+	struct hawk_tree_view view = hawk_report_tree_view(&world->report, false, false, false);
 	struct hawk_tree_rows rows;
 	struct hawk_json json;
 
@@ -382,7 +382,7 @@ static void look_at(struct class_world *world, uint64_t address, const char *wor
 	hawk_whatis_find(&world->heap, world->report.types, address, &whatis);
 	hawk_whatis_resolve(world->symbols, world->report.types, &whatis);
 	class_world_begin(world, false);
-	hawk_report_whatis_text(&report, &whatis, &world->screen);
+	hawk_report_whatis_text(&report, &whatis, 1, &world->screen);
 	class_world_end(world);
 	class_world_expect(world, words);
 	hawk_report_whatis_json(&report, &whatis, 1, class_world_begin(world, false));
@@ -405,7 +405,7 @@ CLASS_TEST(whatis_says_what_memory_between_blocks_is)
 	hawk_whatis_find(&world->heap, world->report.types, SYNTHETIC_HEAP + MEMORY_BYTES - 8,
 			 &whatis);
 	class_world_begin(world, false);
-	hawk_report_whatis_text(&report, &whatis, &world->screen);
+	hawk_report_whatis_text(&report, &whatis, 1, &world->screen);
 	class_world_end(world);
 	class_world_expect(world, "  memory of a heap, in no live block\n");
 	hawk_report_whatis_json(&report, &whatis, 1, class_world_begin(world, false));

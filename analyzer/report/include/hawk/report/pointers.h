@@ -102,10 +102,10 @@ struct hawk_error *hawk_report_paths_json(const struct hawk_pointer_report *repo
 					  const struct hawk_path_targets *targets,
 					  struct hawk_json *json);
 
-/** Returns the part of a tree that a document shows or, with `screen` (may be NULL), the part that
- * fits there. `roots` leaves out sites. */
-struct hawk_tree_view hawk_report_tree_view(const struct hawk_pointer_report *report,
-					    const struct hawk_screen *screen, bool roots);
+/** Returns the part of a tree that a document shows, or the text, which is `full` or short. `roots`
+ * leaves out sites of a text. */
+struct hawk_tree_view hawk_report_tree_view(const struct hawk_pointer_report *report, bool json,
+					    bool full, bool roots);
 
 /** Appends the name of a node, at most `width` columns (SIZE_MAX = whole). */
 void hawk_report_append_tree_node(const struct hawk_pointer_report *report,

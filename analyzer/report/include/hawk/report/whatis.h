@@ -10,7 +10,7 @@
 #include "hawk/report/report.h"
 
 void hawk_report_whatis_text(const struct hawk_report *report, const struct hawk_whatis *whatis,
-			     const struct hawk_screen *screen);
+			     size_t count, const struct hawk_screen *screen);
 void hawk_report_whatis_json(const struct hawk_report *report, const struct hawk_whatis *whatis,
 			     size_t count, struct hawk_output *output);
 
