@@ -289,8 +289,7 @@ static struct hawk_error *ask_schemas(struct hawk_session *session)
 		if (!asked++)
 			hawk_screen_heading(&session->screen,
 					    "What blocks of the largest sites look like");
-		err = hawk_answer_print_to(session, &hawk_answer_schema, &settings,
-					   session->output);
+		err = hawk_answer_print_with(session, &hawk_answer_schema, &settings);
 	}
 	return err;
 }
@@ -311,14 +310,9 @@ static struct hawk_error *print_sections(struct hawk_session *session)
 	};
 	struct hawk_error *err = NULL;
 
-	session->screen.full = false;
 	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]) && !err; i++)
-		err = hawk_answer_print_to(session, sections[i].answer, sections[i].settings,
-					   session->output);
-	if (!err)
-		err = ask_schemas(session);
-	session->screen.full = session->settings->full;
-	return err;
+		err = hawk_answer_print_with(session, sections[i].answer, sections[i].settings);
+	return err ? err : ask_schemas(session);
 }
 
 /** Loads all data before the first screen: a process is released by then. */

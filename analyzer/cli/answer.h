@@ -31,10 +31,9 @@ extern const struct hawk_answer hawk_answer_growth;
 struct hawk_error *hawk_answer_print(struct hawk_session *session,
 				     const struct hawk_answer *answer);
 
-/** Makes the answer to other settings, and prints it to `output` as settings->json says. */
-struct hawk_error *hawk_answer_print_to(struct hawk_session *session,
-					const struct hawk_answer *answer,
-					const struct hawk_settings *settings,
-					struct hawk_output *output);
+/** Likewise, to other settings. */
+struct hawk_error *hawk_answer_print_with(struct hawk_session *session,
+					  const struct hawk_answer *answer,
+					  const struct hawk_settings *settings);
 
 #endif

@@ -62,7 +62,7 @@ static struct hawk_error *put_document(struct page *page, const struct hawk_answ
 		return err;
 	settings.json = true;
 	settings.top = DOCUMENT_TOP;
-	err = hawk_answer_print_to(session, answer, &settings, session->output);
+	err = hawk_answer_print_with(session, answer, &settings);
 	session->code = HAWK_EXIT_OK; // leaks do not change the exit code here
 	hawk_html_part_end(session->output);
 	return leave_out(page, answer->name, err);
@@ -85,18 +85,12 @@ static struct hawk_error *put_sources(struct hawk_session *session,
 static struct hawk_error *put_profile(struct page *page, enum hawk_what what, const char *name)
 {
 	struct hawk_session *session = page->session;
-	const struct hawk_settings *ours = session->settings;
-	struct hawk_settings settings = *ours;
 	struct hawk_profiled profiled;
-	struct hawk_error *err;
+	struct hawk_error *err = hawk_session_profile_of(session, what, &profiled);
 
-	settings.what = what;
-	session->settings = &settings;
-	err = hawk_session_profile(session, &profiled);
-	session->settings = ours;
 	if (!err)
 		err = hawk_html_profile(profiled.profile, name, session->output);
-	if (!err && what == HAWK_WHAT_LIVE && ours->with_source)
+	if (!err && what == HAWK_WHAT_LIVE && session->settings->with_source)
 		err = put_sources(session, profiled.profile);
 	hawk_profiled_deinit(&profiled);
 	return leave_out(page, name, err);

@@ -122,13 +122,13 @@ static struct hawk_error *profile_leaks(struct hawk_session *session, struct haw
 	return err;
 }
 
-static struct hawk_error *profile_tree(struct hawk_session *session, struct hawk_profile **ret)
+static struct hawk_error *profile_tree(struct hawk_session *session, bool paths,
+				       struct hawk_profile **ret)
 {
 	static const char *const columns[][2] = {
 		{"retained_objects", "retained_space"},
 		{"inuse_objects", "inuse_space"},
 	};
-	bool paths = session->settings->what == HAWK_WHAT_PATHS;
 	CLEANUP(free_ptr) uint64_t *chosen = NULL;
 	struct hawk_session_tree tree = {0};
 	struct hawk_error *err = hawk_session_reach_report(session, false);
@@ -171,9 +171,9 @@ static uint32_t column_of(int what, const struct hawk_profile *profile)
 	return column == UINT32_MAX ? profile->shown_column : column;
 }
 
-struct hawk_error *hawk_session_profile(struct hawk_session *session, struct hawk_profiled *ret)
+struct hawk_error *hawk_session_profile_of(struct hawk_session *session, enum hawk_what what,
+					   struct hawk_profiled *ret)
 {
-	int what = session->settings->what ? session->settings->what : HAWK_WHAT_LIVE;
 	const struct hawk_process *process = hawk_target_process(session->target);
 	struct hawk_error *err;
 
@@ -186,7 +186,7 @@ struct hawk_error *hawk_session_profile(struct hawk_session *session, struct haw
 	if (what == HAWK_WHAT_LOST)
 		err = profile_leaks(session, &ret->profile);
 	else if (what == HAWK_WHAT_RETAINED || what == HAWK_WHAT_PATHS)
-		err = profile_tree(session, &ret->profile);
+		err = profile_tree(session, what == HAWK_WHAT_PATHS, &ret->profile);
 	else
 		err = profile_sites(session, &ret->profile);
 	if (err)
@@ -197,6 +197,13 @@ struct hawk_error *hawk_session_profile(struct hawk_session *session, struct haw
 	ret->unknown = hawk_heap_unknown_text(session->heap);
 	hawk_session_check(session);
 	return NULL;
+}
+
+struct hawk_error *hawk_session_profile(struct hawk_session *session, struct hawk_profiled *ret)
+{
+	int what = session->settings->what;
+
+	return hawk_session_profile_of(session, what ? (enum hawk_what)what : HAWK_WHAT_LIVE, ret);
 }
 
 void hawk_profiled_deinit(struct hawk_profiled *profiled)

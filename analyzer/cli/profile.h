@@ -32,8 +32,11 @@ struct hawk_profiled {
 	const char *unknown;
 };
 
-/** Makes the profile of settings->what, with the filters of `analyze`; releases a process.
- * Deinitialize `*ret` in any case. */
+/** Makes the profile of `what`, with the filters of `analyze`; releases a process. Deinitialize
+ * `*ret` in any case. */
+struct hawk_error *hawk_session_profile_of(struct hawk_session *session, enum hawk_what what,
+					   struct hawk_profiled *ret);
+/** Likewise, of settings->what. */
 struct hawk_error *hawk_session_profile(struct hawk_session *session, struct hawk_profiled *ret);
 void hawk_profiled_deinit(struct hawk_profiled *profiled);
 
