@@ -122,6 +122,12 @@ static void get_origins(struct hawk_cursor *from, struct names *names,
 	record->undumped_known = hawk_column_get_below(from, 1);
 }
 
+/* A later writer may know more kinds of spans. */
+static bool is_known(unsigned kind)
+{
+	return hawk_span_is_heap(kind) || kind == HAWK_SPAN_METADATA || kind == HAWK_SPAN_UNDUMPED;
+}
+
 static struct hawk_error *get_spans(struct hawk_cursor *from, struct hawk_heap_spans *spans)
 {
 	size_t count = hawk_column_get_count(from);
@@ -137,7 +143,7 @@ static struct hawk_error *get_spans(struct hawk_cursor *from, struct hawk_heap_s
 		span.owner = (uint16_t)hawk_column_get_below(from, UINT16_MAX);
 		from->failed |= span.start < at || span.end < span.start;
 		at = span.end;
-		if (!from->failed && span.kind < HAWK_SPAN_KINDS) /* a later writer may know more */
+		if (!from->failed && is_known(span.kind))
 			err = hawk_heap_spans_add(spans, span);
 	}
 	return err;

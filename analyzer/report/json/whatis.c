@@ -15,11 +15,9 @@ static const char *const state_names[] = {
 };
 
 static const char *const span_names[HAWK_SPAN_KINDS] = {
-	[HAWK_SPAN_HEAP] = "heap",           [HAWK_SPAN_METADATA] = "metadata",
-	[HAWK_SPAN_FREE] = "free",           [HAWK_SPAN_CACHED] = "cached",
-	[HAWK_SPAN_UNTOUCHED] = "untouched", [HAWK_SPAN_UNSOUND] = "unsound",
-	[HAWK_SPAN_STACK] = "stack",         [HAWK_SPAN_GUARD] = "guard",
-	[HAWK_SPAN_UNDUMPED] = "undumped",
+	[HAWK_SPAN_HEAP] = "heap",       [HAWK_SPAN_METADATA] = "metadata",
+	[HAWK_SPAN_FREE] = "free",       [HAWK_SPAN_UNTOUCHED] = "untouched",
+	[HAWK_SPAN_UNSOUND] = "unsound", [HAWK_SPAN_UNDUMPED] = "undumped",
 };
 
 static void put_block(const struct hawk_report *report, const struct hawk_whatis *whatis,

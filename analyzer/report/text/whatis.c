@@ -121,11 +121,8 @@ static const char *const span_words[HAWK_SPAN_KINDS] = {
 	[HAWK_SPAN_HEAP] = "memory of a heap, in no live block",
 	[HAWK_SPAN_METADATA] = "an allocator's own memory",
 	[HAWK_SPAN_FREE] = "free memory of a heap",
-	[HAWK_SPAN_CACHED] = "free memory of a heap, in a thread's cache",
 	[HAWK_SPAN_UNTOUCHED] = "memory of a heap that was never used",
 	[HAWK_SPAN_UNSOUND] = "memory of a heap whose live blocks are not all known",
-	[HAWK_SPAN_STACK] = "the stack of a thread",
-	[HAWK_SPAN_GUARD] = "next to the stack of a thread",
 	[HAWK_SPAN_UNDUMPED] = "kept out of cores by the program (MADV_DONTDUMP)",
 };
 

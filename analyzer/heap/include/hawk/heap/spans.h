@@ -11,16 +11,14 @@
 
 #include "hawk/base/error.h"
 
+/** Snapshots hold these numbers. */
 enum hawk_span_kind {
-	HAWK_SPAN_HEAP = 0,  /**< of a heap: free or the allocator's outside of blocks */
-	HAWK_SPAN_METADATA,  /**< the tracer's or an allocator's own: neither blocks nor roots */
-	HAWK_SPAN_FREE,      /**< of a heap: free */
-	HAWK_SPAN_CACHED,    /**< of a heap: free, in the cache of thread `owner` */
-	HAWK_SPAN_UNTOUCHED, /**< of a heap: never used */
-	HAWK_SPAN_UNSOUND,   /**< of a heap: may hold live blocks that were not found */
-	HAWK_SPAN_STACK,     /**< of thread `owner` */
-	HAWK_SPAN_GUARD,     /**< next to a stack */
-	HAWK_SPAN_UNDUMPED,  /**< kept out of cores by the program (MADV_DONTDUMP) */
+	HAWK_SPAN_HEAP = 0,     /**< of a heap: free or the allocator's outside of blocks */
+	HAWK_SPAN_METADATA = 1, /**< the tracer's or an allocator's own: neither blocks nor roots */
+	HAWK_SPAN_FREE = 2,     /**< of a heap: free */
+	HAWK_SPAN_UNTOUCHED = 4, /**< of a heap: never used */
+	HAWK_SPAN_UNSOUND = 5,   /**< of a heap: may hold live blocks that were not found */
+	HAWK_SPAN_UNDUMPED = 8,  /**< kept out of cores by the program (MADV_DONTDUMP) */
 	HAWK_SPAN_KINDS
 };
 
@@ -29,7 +27,7 @@ struct hawk_heap_span {
 	uint64_t end;
 	uint8_t kind;   /**< enum hawk_span_kind */
 	uint8_t source; /**< index into struct hawk_heap's `origins` */
-	uint16_t owner; /**< arena or thread, by the source's numbers */
+	uint16_t owner; /**< arena, by the source's numbers */
 };
 
 struct hawk_heap_spans {
@@ -54,7 +52,8 @@ const struct hawk_heap_span *hawk_heap_spans_at(const struct hawk_heap_spans *sp
 /** Returns true if a span of such a kind belongs to a heap. */
 static inline bool hawk_span_is_heap(unsigned kind)
 {
-	return kind == HAWK_SPAN_HEAP || (kind >= HAWK_SPAN_FREE && kind <= HAWK_SPAN_UNSOUND);
+	return kind == HAWK_SPAN_HEAP || kind == HAWK_SPAN_FREE || kind == HAWK_SPAN_UNTOUCHED ||
+	       kind == HAWK_SPAN_UNSOUND;
 }
 
 /** Returns true if any span is of `kind`. */
