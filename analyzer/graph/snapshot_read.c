@@ -188,7 +188,7 @@ static struct hawk_error *read_record(const struct hawk_snapshot *snapshot,
 	graph->edge_count = (uint32_t)hawk_column_get_below(&contents.cursor, UINT32_MAX - 1);
 	/* Before commit ac6f42a, each part of a block with nested ones had a number. */
 	if (blocks > graph->count)
-		return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
+		return hawk_error_create(HAWK_ERROR_FORMAT,
 					 "is a snapshot of an older version that numbers blocks of "
 					 "pools differently; make it anew from the core");
 	err = read_sums(&contents.cursor, graph);

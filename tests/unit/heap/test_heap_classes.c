@@ -554,7 +554,7 @@ CLASS_TEST(a_snapshot_that_numbers_parts_of_blocks_is_refused_as_older)
 	hawk_column_put(&record.column, world->graph.count + 1);
 	target = open_snapshot(world, NULL, &record, &bytes);
 	check(hawk_heap_load(target, NULL, findings, &heap));
-	check_fails(hawk_graph_make(&heap, NULL, findings, &graph), HAWK_ERROR_UNSUPPORTED,
+	check_fails(hawk_graph_make(&heap, NULL, findings, &graph), HAWK_ERROR_FORMAT,
 		    "older version");
 	hawk_heap_deinit(&heap);
 	hawk_target_close(target);
