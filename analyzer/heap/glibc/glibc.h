@@ -36,7 +36,7 @@ struct hawk_glibc_layout {
 	bool mapped_gap; /**< a mapping ends 16 bytes behind its chunk (from 2.43 on) */
 };
 
-enum { HAWK_GLIBC_LAYOUTS = 3 };
+enum { HAWK_GLIBC_LAYOUTS = 3, HAWK_GLIBC_PARAMETERS_BYTES = 0x90 };
 extern const struct hawk_glibc_layout hawk_glibc_layouts[HAWK_GLIBC_LAYOUTS];
 
 struct hawk_glibc_arena {
@@ -51,6 +51,7 @@ struct hawk_glibc_arena {
 	bool is_contiguous;
 	uint64_t
 		found_bytes; /**< sum of its memory found; if not `system_bytes`, some is missing */
+	uint64_t parameters; /**< main arena: address of struct malloc_par; 0 = not found */
 };
 
 /** Values from the C library's struct malloc_par. */

@@ -23,7 +23,6 @@ static const struct parameters_layout {
 };
 
 enum {
-	PARAMETERS_BYTES = 0x90,
 	PARAMETERS_NEAR = 0x4000, /* upper limit on their distance from the main arena */
 	DEFAULT_THRESHOLD = 0x20000,
 	DEFAULT_MAPPED_MAX = 65536,
@@ -63,6 +62,7 @@ static unsigned score(const uint8_t *bytes, const struct parameters_layout *layo
 	return 2 * (half_at(bytes, layout->mapped_count + 4) == DEFAULT_MAPPED_MAX) +
 	       (word_at(bytes, 0) == DEFAULT_THRESHOLD) + (word_at(bytes, 8) == DEFAULT_THRESHOLD) +
 	       (word_at(bytes, 16) == DEFAULT_THRESHOLD) + (tests == 8 || tests == 2) +
+	       2 * (word_at(bytes, 16) && word_at(bytes, 0) == 2 * word_at(bytes, 16)) +
 	       4 * (start && start <= heap_start && heap_start - start < HAWK_CHUNK_ALIGNMENT) +
 	       2 * (cached == 7 || cached == 16);
 }
@@ -93,7 +93,7 @@ static bool find_beside(struct hawk_glibc *glibc, struct hawk_near *near, uint32
 {
 	uint64_t middle = glibc->arenas[arena].start, first = heap_start(glibc, arena);
 	const struct parameters_layout *best = NULL;
-	uint8_t bytes[PARAMETERS_BYTES], found[PARAMETERS_BYTES];
+	uint8_t bytes[HAWK_GLIBC_PARAMETERS_BYTES], found[HAWK_GLIBC_PARAMETERS_BYTES];
 	unsigned best_score = SCORE_MIN - 1;
 
 	for (uint64_t at = middle - PARAMETERS_NEAR; at < middle + PARAMETERS_NEAR; at += 8) {
@@ -108,6 +108,7 @@ static bool find_beside(struct hawk_glibc *glibc, struct hawk_near *near, uint32
 			best_score = points;
 			best = &parameter_layouts[i];
 			memcpy(found, bytes, sizeof(found));
+			glibc->arenas[arena].parameters = at;
 		}
 	}
 	if (best)

@@ -27,10 +27,16 @@ static struct hawk_error *add_main_arenas(const struct hawk_glibc *glibc,
 {
 	struct hawk_error *err = NULL;
 
-	for (uint32_t i = 0; i < glibc->arena_count && !err; i++)
+	for (uint32_t i = 0; i < glibc->arena_count && !err; i++) {
+		uint64_t parameters = glibc->arenas[i].parameters;
+
 		if (glibc->arenas[i].is_main)
 			err = add(ret, glibc->arenas[i].start, glibc->arenas[i].end,
 				  HAWK_SPAN_METADATA, i);
+		if (!err && parameters)
+			err = add(ret, parameters, parameters + HAWK_GLIBC_PARAMETERS_BYTES,
+				  HAWK_SPAN_METADATA, i);
+	}
 	return err;
 }
 

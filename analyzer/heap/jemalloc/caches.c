@@ -74,10 +74,10 @@ static size_t count_bins(bool old, const uint64_t *words, size_t word_count, str
 	return count;
 }
 
-/** A cache: its bins, and the word behind them. */
 struct cache {
 	struct bin bins[BINS_MAX + BINS_MAX];
 	size_t count;
+	size_t first, end; /**< indexes of its words */
 };
 
 /* Adds bins of large sizes, which lie some way behind the small ones (5.2). */
@@ -90,6 +90,7 @@ static void add_large(const uint64_t *words, size_t count, size_t from, struct c
 		if (found < BINS_LARGE_MIN || bins[0].order <= bins[-1].order)
 			continue;
 		ret->count += found;
+		ret->end = i + found * BIN_WORDS;
 		return;
 	}
 }
@@ -110,6 +111,8 @@ static bool find_cache(bool old, const uint64_t *words, size_t count, struct cac
 	if (best < BINS_MIN)
 		return false;
 	ret->count = count_bins(old, words + best_at, count - best_at, ret->bins);
+	ret->first = best_at;
+	ret->end = best_at + ret->count * BIN_WORDS;
 	if (old)
 		add_large(words, count, best_at + best * BIN_WORDS, ret);
 	return true;
@@ -158,6 +161,7 @@ static struct hawk_error *add_thread(struct hawk_jemalloc *jemalloc, struct hawk
 	uint64_t words[TLS_BYTES / 8], start = pointer - TLS_BYTES;
 	const struct hawk_mapping *mapping =
 		hawk_target_mapping_at(jemalloc->heap.target, pointer - 8);
+	struct hawk_error *err;
 	struct cache cache;
 	size_t count;
 
@@ -168,7 +172,9 @@ static struct hawk_error *add_thread(struct hawk_jemalloc *jemalloc, struct hawk
 	count = hawk_near_read(near, start, words, pointer - start) / 8;
 	if (!find_any(words, count, &cache))
 		return NULL;
-	return mark_cached(jemalloc, near, &cache);
+	err = hawk_claims_add(&jemalloc->heap.metadata, start + 8 * cache.first,
+			      start + 8 * cache.end);
+	return err ? err : mark_cached(jemalloc, near, &cache);
 }
 
 /* Tries a block as a cache made by the program, which holds both bins and pointers. */

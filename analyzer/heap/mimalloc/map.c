@@ -222,7 +222,12 @@ struct hawk_error *hawk_mimalloc_read_map(struct hawk_mimalloc *mimalloc)
 		return NULL;
 	mimalloc->heap.version = reading.layout->version;
 	reading.budget = hawk_budget_to_read(mimalloc->heap.target);
-	err = read_parts(&reading);
+	err = reading.layout->describes_itself
+		      ? hawk_claims_add(&mimalloc->heap.metadata, reading.parts - PARTS_OFFSET,
+					reading.parts)
+		      : NULL;
+	if (!err)
+		err = read_parts(&reading);
 	mimalloc->heap.differing += !reading.budget;
 	return err;
 }

@@ -124,8 +124,8 @@ struct reading {
 	struct hawk_mimalloc *mimalloc;
 	struct hawk_near *near;
 	const struct segment_layout *layout;
-	uint64_t key;
-	bool scoring; /**< pages are tested, not taken */
+	uint64_t key, place; /**< and where it is in a module's data */
+	bool scoring;        /**< pages are tested, not taken */
 	unsigned fit, seen;
 };
 
@@ -193,13 +193,15 @@ static bool is_key(const struct keys *keys, size_t layout, uint64_t word)
 }
 
 /* Finds the key of some segment that a module's data holds as well. */
-static bool find_key(const struct keys *keys, size_t layout, uint64_t *ret)
+static bool find_key(const struct keys *keys, size_t layout, uint64_t *ret, uint64_t *place)
 {
 	struct hawk_data_words words = {0};
 
 	while (keys->counts[layout] && hawk_data_words_next(&words, keys->near, ret))
-		if (*ret >> KEY_LOG2 && is_key(keys, layout, *ret))
+		if (*ret >> KEY_LOG2 && is_key(keys, layout, *ret)) {
+			*place = words.at;
 			return true;
+		}
 	return false;
 }
 
@@ -209,7 +211,7 @@ struct hawk_error *hawk_mimalloc_read_segments(struct hawk_mimalloc *mimalloc)
 	struct keys keys = {.near = &near};
 	struct reading best = {.mimalloc = mimalloc, .near = &near};
 	struct hawk_error *err = each_place(mimalloc->heap.target, collect_keys, &keys);
-	uint64_t best_share = 0, key = 0;
+	uint64_t best_share = 0, key = 0, place = 0;
 	uint16_t cookie = 0;
 	bool found = false;
 
@@ -222,7 +224,7 @@ struct hawk_error *hawk_mimalloc_read_segments(struct hawk_mimalloc *mimalloc)
 
 		if (layouts[i].cookie != cookie) {
 			cookie = layouts[i].cookie;
-			found = find_key(&keys, i, &key);
+			found = find_key(&keys, i, &key, &place);
 		}
 		if (!found)
 			continue;
@@ -235,11 +237,13 @@ struct hawk_error *hawk_mimalloc_read_segments(struct hawk_mimalloc *mimalloc)
 		best_share = share;
 		best.layout = &layouts[i];
 		best.key = key;
+		best.place = place;
 	}
 	if (err || !best.layout)
 		return err;
 	mimalloc->heap.incomplete = false;
 	mimalloc->heap.version = best.layout->version;
 	mimalloc->delayed_offset = best.layout->delayed;
-	return each_place(mimalloc->heap.target, read_segment, &best);
+	err = hawk_claims_add(&mimalloc->heap.metadata, best.place, best.place + sizeof(key));
+	return err ? err : each_place(mimalloc->heap.target, read_segment, &best);
 }

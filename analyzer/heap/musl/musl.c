@@ -25,7 +25,6 @@ enum {
 
 /* Group, and what lies before a block. */
 enum {
-	GROUP_HEADER = 16,
 	UNIT = 16,
 	CODE_ALIGNED = 7,
 	CODE_NESTED = 6,
@@ -67,7 +66,7 @@ static struct hawk_error *add_group(struct hawk_musl *musl, struct hawk_near *ne
 		.stride = stride_of(description),
 		.slots = (uint32_t)(description->bits & 31) + 1,
 	};
-	uint64_t back, bytes = GROUP_HEADER + group.stride * group.slots;
+	uint64_t back, bytes = HAWK_MUSL_GROUP_HEADER + group.stride * group.slots;
 
 	if (!hawk_word(near, group.start, &back) || back != address || !group.stride ||
 	    group.stride > UINT64_C(1) << 47 || group.start + bytes < group.start) {
@@ -146,11 +145,12 @@ void hawk_musl_deinit(struct hawk_musl *musl)
 
 static struct hawk_error *read_areas(struct hawk_musl *musl, struct hawk_near *near)
 {
-	struct hawk_error *err = NULL;
+	struct hawk_error *err =
+		hawk_claims_add(&musl->metadata, musl->context, musl->context + CONTEXT_BYTES);
 	uint64_t area, mark = 0;
 
-	if (!hawk_word(near, musl->context + FIRST_AREA, &area))
-		return NULL;
+	if (err || !hawk_word(near, musl->context + FIRST_AREA, &area))
+		return err;
 	for (uint64_t i = 0;
 	     !err && area && area % PAGE_BYTES == 0 && area != mark && i < AREAS_MAX; i++) {
 		err = read_area(musl, near, area);
@@ -213,7 +213,7 @@ static uint64_t find_aligned(struct hawk_near *near, const struct hawk_musl_grou
 
 		if (!read_head(near, at, &slot, &code, &offset))
 			break; /* the core lacks it */
-		if (slot == number && group->start + GROUP_HEADER + UNIT * offset == at)
+		if (slot == number && group->start + HAWK_MUSL_GROUP_HEADER + UNIT * offset == at)
 			return at;
 	}
 	return 0;
@@ -225,7 +225,7 @@ enum content { NOTHING, BLOCK, GROUP_OF_OTHERS };
 static enum content read_slot(struct hawk_near *near, const struct hawk_musl_group *group,
 			      uint32_t number, struct hawk_musl_block *ret)
 {
-	uint64_t start = group->start + GROUP_HEADER + number * group->stride;
+	uint64_t start = group->start + HAWK_MUSL_GROUP_HEADER + number * group->stride;
 	uint64_t end = start + group->stride - 4, units, slack;
 	unsigned slot, code;
 	uint32_t wide;
@@ -254,7 +254,7 @@ static enum content read_slot(struct hawk_near *near, const struct hawk_musl_gro
 
 static uint64_t end_of(const struct hawk_musl_group *group)
 {
-	return group->start + GROUP_HEADER + group->stride * group->slots;
+	return group->start + HAWK_MUSL_GROUP_HEADER + group->stride * group->slots;
 }
 
 /* Enters the group, unless it is nested too deep. */

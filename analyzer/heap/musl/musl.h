@@ -45,7 +45,10 @@ struct hawk_error *hawk_musl_find(const struct hawk_target *target, struct hawk_
 				  bool *is_there);
 void hawk_musl_deinit(struct hawk_musl *musl);
 
-enum { HAWK_MUSL_DEPTH = 8 /* upper limit on nesting of groups in slots */ };
+enum {
+	HAWK_MUSL_DEPTH = 8,         /**< upper limit on nesting of groups in slots */
+	HAWK_MUSL_GROUP_HEADER = 16, /**< bytes before a group's first slot */
+};
 
 /** Walks live blocks in ascending order. Start with zeros, `musl` and `near.target`. */
 struct hawk_musl_cursor {

@@ -6,6 +6,8 @@
 #include "musl.h"
 #include "native.h"
 
+enum { HEADER_BYTES = 8 /* before a block */ };
+
 static struct hawk_error *find(const struct hawk_target *target, const struct hawk_claims *claims,
 			       void *state, bool *is_there)
 {
@@ -52,6 +54,26 @@ static void describe(const void *state, struct hawk_allocator *ret)
 	ret->differing = musl->differing;
 }
 
+/* Gives the words before slots and blocks, which hold sizes. */
+static struct hawk_error *keep(const void *state, hawk_keep_function *take, void *context)
+{
+	const struct hawk_musl *musl = state;
+	struct hawk_musl_cursor cursor = {.musl = musl, .near.target = musl->target};
+	struct hawk_musl_block block;
+	struct hawk_error *err = NULL;
+
+	for (size_t i = 0; i < musl->group_count; i++) {
+		uint64_t slot = musl->groups[i].start + HAWK_MUSL_GROUP_HEADER;
+
+		for (uint32_t j = 0; j <= musl->groups[i].slots && !err; j++)
+			err = take(context, slot + j * musl->groups[i].stride - HEADER_BYTES,
+				   slot + j * musl->groups[i].stride);
+	}
+	while (!err && hawk_musl_next(&cursor, &block))
+		err = take(context, block.start - HEADER_BYTES, block.start);
+	return err;
+}
+
 static void forget(void *state)
 {
 	hawk_musl_deinit(state);
@@ -67,5 +89,6 @@ const struct hawk_walker hawk_walker_musl = {
 	.begin = begin,
 	.next = next,
 	.describe = describe,
+	.keep = keep,
 	.forget = forget,
 };

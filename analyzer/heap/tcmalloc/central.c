@@ -104,6 +104,7 @@ static bool find_sizes(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
 		if (hawk_near_read(near, at, halves, sizeof(halves)) != sizeof(halves) || halves[0])
 			continue;
 		tcmalloc->wide_sizes = !halves[1] && halves[2] == 8 && !halves[3];
+		tcmalloc->sizes = at;
 		if ((tcmalloc->wide_sizes || (halves[1] == 8 && halves[2] == 16)) &&
 		    read_sizes(tcmalloc, near, at, tcmalloc->wide_sizes ? 8 : 4))
 			return true;
@@ -172,8 +173,13 @@ static struct hawk_error *read_ring(struct hawk_tcmalloc *tcmalloc, struct hawk_
 struct hawk_error *hawk_tcmalloc_read_spans(struct hawk_tcmalloc *tcmalloc)
 {
 	struct hawk_near near = {.target = tcmalloc->heap.target};
-	struct hawk_error *err = NULL;
+	uint64_t classes = tcmalloc->classes;
+	struct hawk_error *err = hawk_claims_add(&tcmalloc->heap.metadata, tcmalloc->central,
+						 tcmalloc->central + classes * STRIDE);
 
+	if (!err)
+		err = hawk_claims_add(&tcmalloc->heap.metadata, tcmalloc->sizes,
+				      tcmalloc->sizes + classes * (tcmalloc->wide_sizes ? 8 : 4));
 	for (uint32_t i = 1; !err && i < tcmalloc->classes && tcmalloc->class_bytes[i]; i++) {
 		uint64_t list = tcmalloc->central + (uint64_t)i * STRIDE;
 

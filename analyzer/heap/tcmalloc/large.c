@@ -148,6 +148,17 @@ static struct hawk_error *add_large(struct hawk_tcmalloc *tcmalloc, struct hawk_
 		   : hawk_claims_add(&tcmalloc->heap.metadata, address, address + HAWK_SPAN_BYTES);
 }
 
+static struct hawk_error *add_free(struct hawk_tcmalloc *tcmalloc, uint64_t address,
+				   const struct hawk_tcmalloc_span *span)
+{
+	struct hawk_error *err =
+		hawk_claims_add(&tcmalloc->heap.memory, span->page << HAWK_TCMALLOC_PAGE_LOG2,
+				(span->page + span->pages) << HAWK_TCMALLOC_PAGE_LOG2);
+
+	return err ? err
+		   : hawk_claims_add(&tcmalloc->heap.metadata, address, address + HAWK_SPAN_BYTES);
+}
+
 /* Reads all spans of one leaf. A large span surely has entries only for its first and last page;
  * entries between may be stale. So a span counts at its first page. */
 static struct hawk_error *read_leaf(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
@@ -163,9 +174,7 @@ static struct hawk_error *read_leaf(struct hawk_tcmalloc *tcmalloc, struct hawk_
 		    span.page != first_page + (at - leaf) / 8)
 			continue;
 		if (span.location) /* free, but still the allocator's memory */
-			err = hawk_claims_add(&tcmalloc->heap.memory,
-					      span.page << HAWK_TCMALLOC_PAGE_LOG2,
-					      (span.page + span.pages) << HAWK_TCMALLOC_PAGE_LOG2);
+			err = add_free(tcmalloc, address, &span);
 		else if (!span.size_class)
 			err = add_large(tcmalloc, near, address, &span);
 	}

@@ -22,6 +22,7 @@ struct hawk_tcmalloc {
 	uint64_t central;           /**< address of the first class's list */
 	uint32_t classes;           /**< with class 0, for large blocks */
 	uint64_t class_bytes[HAWK_TCMALLOC_CLASSES];
+	uint64_t sizes;  /**< address of the classes' sizes */
 	bool wide_sizes; /**< sizes of classes are 64-bit numbers (2.0 to 2.5) */
 	uint64_t *spans; /**< addresses of spans of small objects */
 	size_t span_count, span_capacity;
