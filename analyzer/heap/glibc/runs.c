@@ -6,7 +6,11 @@
  */
 #include "glibc.h"
 
-enum { HEAPS_MAX = 1 << 20, GAP_MAX = 1 << 20 /* foreign sbrk() between two pieces */ };
+enum {
+	PAGE_BYTES = 4096,
+	HEAPS_MAX = 1 << 20,
+	GAP_MAX = 1 << 20 /* foreign sbrk() between two pieces */
+};
 
 /* Alignments of heaps: as built, with huge pages of 2 MiB and of 1 GiB. */
 static const uint64_t heap_alignments[] = {UINT64_C(64) << 20, UINT64_C(8) << 20,
@@ -126,6 +130,7 @@ static struct hawk_error *add_heaps(struct hawk_glibc *glibc, struct hawk_near *
 struct known {
 	uint64_t vain;  /**< chunks below were walked in vain, or lead to chunks that were */
 	uint64_t sound; /**< the first sound chunk above the last piece; 0 = not known */
+	uint64_t gaps;  /**< bytes before pieces at page starts: by mmap(), or by sbrk() again */
 };
 
 static bool ends_well(const struct hawk_glibc *glibc, struct hawk_near *near,
@@ -167,7 +172,7 @@ static struct hawk_error *add_pieces(struct hawk_glibc *glibc, struct hawk_near 
 		if (known->sound - end > GAP_MAX || known->sound >= run->end ||
 		    !ends_well(glibc, near, run, known->sound, known, &end))
 			return NULL;
-		*sum += known->sound - *at;
+		*(known->sound % PAGE_BYTES ? sum : &known->gaps) += known->sound - *at;
 		*at = known->sound;
 	}
 }
@@ -204,6 +209,8 @@ static struct hawk_error *search_pieces(struct hawk_glibc *glibc, struct hawk_ne
 		else
 			pages.at++;
 	}
+	if (*sum + known.gaps == glibc->arenas[run.arena].system_bytes)
+		*sum += known.gaps;
 	hawk_claims_deinit(&taken);
 	return err;
 }
@@ -274,9 +281,13 @@ struct hawk_error *hawk_glibc_find_runs(struct hawk_glibc *glibc)
 		if (!glibc->arenas[i].is_main)
 			err = add_heaps(glibc, &near, i);
 	hawk_glibc_sort_runs(glibc);
-	for (uint32_t i = 0; i < glibc->arena_count && !err; i++)
-		if (glibc->arenas[i].is_main)
-			err = add_main(glibc, &near, i);
+	/* Pieces of another library's arena are searched outside of the memory from brk(). */
+	for (uint32_t i = 0; i < 2 * glibc->arena_count && !err; i++) {
+		const struct hawk_glibc_arena *arena = &glibc->arenas[i % glibc->arena_count];
+
+		if (arena->is_main && arena->is_contiguous == (i < glibc->arena_count))
+			err = add_main(glibc, &near, i % (uint32_t)glibc->arena_count);
+	}
 	if (!err && glibc->main_missing)
 		err = guess_main(glibc, &near);
 	hawk_glibc_sort_runs(glibc);

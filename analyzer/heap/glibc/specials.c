@@ -15,6 +15,7 @@ enum {
 	CACHED_MAX = UINT16_MAX, /* upper limit on chunks in a thread's bin */
 	TLS_BYTES = 1 << 20,     /* searched below thread pointers */
 	THREADS_TRIED = 256,
+	LIBRARIES_MAX = 4,
 	MANGLE_SHIFT = 12,
 };
 
@@ -200,9 +201,27 @@ static struct hawk_error *add_cache(struct hawk_glibc *glibc, struct hawk_near *
 	return err;
 }
 
-/* Returns the distance of the cache's address below the thread pointer, 0 = not found. It is equal
- * in all threads of a C library. */
-static uint64_t cache_offset(struct hawk_glibc *glibc, struct hawk_near *near, uint64_t pointer)
+/** Distances of caches' addresses below the thread pointer: one for each C library, and equal in
+ * all threads. */
+struct offsets {
+	uint64_t items[LIBRARIES_MAX];
+	size_t count, most;
+};
+
+/* Returns true if one of the distances leads to the cache. */
+static bool is_known(struct hawk_near *near, const struct offsets *offsets, uint64_t pointer,
+		     uint64_t block)
+{
+	uint64_t value;
+
+	for (size_t i = 0; i < offsets->count; i++)
+		if (hawk_word(near, pointer - offsets->items[i], &value) && value == block)
+			return true;
+	return false;
+}
+
+static void find_offsets(struct hawk_glibc *glibc, struct hawk_near *near, uint64_t pointer,
+			 struct offsets *ret)
 {
 	const struct hawk_mapping *mapping = hawk_target_mapping_at(glibc->target, pointer);
 	uint64_t most = mapping ? pointer - mapping->start : 0, value;
@@ -210,14 +229,14 @@ static uint64_t cache_offset(struct hawk_glibc *glibc, struct hawk_near *near, u
 
 	if (most > TLS_BYTES)
 		most = TLS_BYTES;
-	for (uint64_t below = 8; below <= most; below += 8) {
+	for (uint64_t below = 8; below <= most && ret->count < ret->most; below += 8) {
 		if (!hawk_word(near, pointer - below, &value))
 			break;
 		if (value && value % HAWK_CHUNK_ALIGNMENT == 0 &&
-		    read_cache(glibc, near, value, &cache) && cache.used)
-			return below;
+		    read_cache(glibc, near, value, &cache) && cache.used &&
+		    !is_known(near, ret, pointer, value))
+			ret->items[ret->count++] = below;
 	}
-	return 0;
 }
 
 /* Adds the cache of each thread. Sets `*complete` to false if the core lacks some thread's storage.
@@ -228,19 +247,24 @@ static struct hawk_error *add_threads(struct hawk_glibc *glibc, struct hawk_near
 	size_t count;
 	const struct hawk_thread *threads = hawk_target_threads(glibc->target, &count);
 	struct hawk_error *err = NULL;
-	uint64_t offset = 0;
+	struct offsets offsets = {.most = glibc->library_count ? glibc->library_count : 1};
 
+	if (offsets.most > LIBRARIES_MAX)
+		offsets.most = LIBRARIES_MAX;
 	*complete = count && !hawk_target_is_incomplete(glibc->target);
-	for (size_t i = 0; i < count && i < THREADS_TRIED && !offset; i++)
-		offset = cache_offset(glibc, near, hawk_thread_pointer(&threads[i]));
+	for (size_t i = 0; i < count && i < THREADS_TRIED && offsets.count < offsets.most; i++)
+		find_offsets(glibc, near, hawk_thread_pointer(&threads[i]), &offsets);
 	for (size_t i = 0; i < count && !err; i++) {
-		uint64_t block;
+		uint64_t pointer = hawk_thread_pointer(&threads[i]), block;
 		struct cache cache;
 
-		if (!hawk_word(near, hawk_thread_pointer(&threads[i]) - offset, &block))
-			*complete = false;
-		else if (offset && read_cache(glibc, near, block, &cache))
-			err = add_cache(glibc, near, &cache, (uint32_t)i);
+		*complete &= hawk_word(near, pointer, &block);
+		for (size_t j = 0; j < offsets.count && !err; j++) {
+			if (!hawk_word(near, pointer - offsets.items[j], &block))
+				*complete = false;
+			else if (read_cache(glibc, near, block, &cache))
+				err = add_cache(glibc, near, &cache, (uint32_t)i);
+		}
 	}
 	return err;
 }
