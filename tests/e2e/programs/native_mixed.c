@@ -2,9 +2,12 @@
 /**
  * @file
  * Several allocators in one process: allocates from the C library and from each library that is
- * named, frees a third, writes down every live block and its usable size, and aborts.
+ * named (libc.so.6 is a second one), frees a third, writes down every live block and its usable
+ * size, and aborts.
  *
  *     native_mixed SEED [LIBRARY:ALLOCATE:FREE:USABLE-SIZE ...]
+ *
+ * SEED 0 makes few blocks.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -38,7 +41,10 @@ static uint64_t next_random(void)
 
 static void load(struct allocator *allocator, char *words)
 {
-	void *library = dlopen(strtok(words, ":"), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+	const char *name = strtok(words, ":");
+	void *library = strcmp(name, "libc.so.6") == 0
+				? dlmopen(LM_ID_NEWLM, name, RTLD_NOW)
+				: dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
 
 	if (!library) {
 		fprintf(stderr, "%s\n", dlerror());
@@ -58,24 +64,24 @@ static void fill(void **block, size_t size)
 
 int main(int count, char **arguments)
 {
-	int used = 1;
+	int used = 1, each = strcmp(arguments[1], "0") == 0 ? 30 : BLOCKS;
 
 	random_state = strtoull(arguments[1], NULL, 10) * 7919 + 1;
 	for (int i = 2; i < count && used < ALLOCATORS_MAX; i++)
 		load(&allocators[used++], arguments[i]);
-	for (int i = 0; i < BLOCKS * used; i++) {
+	for (int i = 0; i < each * used; i++) {
 		int which = i % used;
 		size_t size = next_random() % 20 ? next_random() % 600 : next_random() % 200000;
 
 		blocks[which][i / used] = allocators[which].allocate(size);
 		fill(blocks[which][i / used], size);
 	}
-	for (int i = 0; i < used * BLOCKS; i++)
+	for (int i = 0; i < each * used; i++)
 		if (next_random() % 3 == 0) {
 			allocators[i % used].release(blocks[i % used][i / used]);
 			blocks[i % used][i / used] = NULL;
 		}
-	for (int i = 0; i < used * BLOCKS; i++) {
+	for (int i = 0; i < each * used; i++) {
 		char line[64];
 		void *block = blocks[i % used][i / used];
 		int length = block ? snprintf(line, sizeof(line), "%#lx %zu\n",

@@ -8,7 +8,9 @@
  *     native_truth SEED STEPS THREADS ENDED-THREADS FLAGS
  *
  * FLAGS are letters: a memalign, l blocks with mappings of their own, r realloc, x frees by other
- * threads, s sbrk() by somebody else, n the break cannot grow any more, w kill while threads work.
+ * threads, s sbrk() by somebody else, n the break cannot grow any more, p pause instead of
+ * aborting, w die by SIGQUIT at a random moment while all threads work: the address of the first
+ * worker and the distance to the next are written, whose live blocks the core has.
  */
 #define _GNU_SOURCE
 #include <malloc.h>
@@ -19,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { SLOTS = 4096, WORKERS_MAX = 128 };
@@ -70,9 +73,13 @@ static void *make_block(struct worker *worker, void *old)
 
 	if (old && has('r'))
 		return realloc(old, size ? size : 1);
-	if (has('a') && next_random(worker) % 12 == 0)
-		return posix_memalign(&block, (size_t)16 << next_random(worker) % 12, size) ? NULL
-											    : block;
+	if (has('a') && next_random(worker) % 12 == 0) {
+		unsigned most = next_random(worker) % 16 || !has('l') ? 12 : 18; /* to 2 MiB */
+
+		return posix_memalign(&block, (size_t)16 << next_random(worker) % most, size)
+			       ? NULL
+			       : block;
+	}
 	return next_random(worker) % 7 ? malloc(size) : calloc(1, size);
 }
 
@@ -147,6 +154,18 @@ static void disturb(void)
 	}
 }
 
+static void die_while_working(void)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGQUIT};
+	struct itimerspec when = {.it_value.tv_nsec =
+					  10000000 + (long)(workers[0].random % 300000000)};
+	timer_t timer;
+
+	dprintf(STDOUT_FILENO, "%#lx %zu\n", (unsigned long)(uintptr_t)workers, sizeof(*workers));
+	timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer);
+	timer_settime(timer, 0, &when, NULL);
+}
+
 static void tell(void)
 {
 	for (unsigned i = 0; i < worker_count; i++)
@@ -183,7 +202,9 @@ int main(int count, char **arguments)
 		workers[i].steps = steps;
 	}
 	workers[0].steps = steps / 2;
-	if (!has('w'))
+	if (has('w'))
+		die_while_working();
+	else
 		work(&workers[0]);
 	disturb();
 	for (unsigned i = 0; i < ended; i++)
@@ -193,12 +214,12 @@ int main(int count, char **arguments)
 	for (unsigned i = 0; i < living; i++)
 		pthread_create(&workers[1 + ended + i].thread, NULL, work_and_park,
 			       &workers[1 + ended + i]);
-	if (has('w')) {
-		usleep(300000);
-		abort();
-	}
 	work(&workers[0]);
 	pthread_barrier_wait(&parked);
 	tell();
-	abort();
+	if (!has('p'))
+		abort();
+	close(STDOUT_FILENO);
+	for (;;)
+		pause();
 }
