@@ -172,6 +172,7 @@ CLASS_TEST(suspects_are_classes)
 
 CLASS_TEST(leaks_are_of_classes)
 {
+	const struct hawk_leak_cycles cycles = {0};
 	struct hawk_leaks leaks;
 	struct hawk_leak_selection selection;
 	struct hawk_leaks_report report = {
@@ -179,7 +180,10 @@ CLASS_TEST(leaks_are_of_classes)
 		.graph = &world->graph,
 		.symbols = world->symbols,
 		.namer = world->report.roots,
+		.types = world->report.types,
+		.names = world->report.names,
 		.leaks = &leaks,
+		.cycles = &cycles,
 		.selection = &selection,
 		.findings = &world->world->findings,
 	};
