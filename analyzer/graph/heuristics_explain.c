@@ -121,9 +121,10 @@ static bool has_length_prefix(struct hawk_explainer *explainer, uint64_t start,
 {
 	uint8_t header[HAWK_LENGTH_PREFIX_MAX];
 	struct hawk_length_prefix prefix;
+	uint64_t known = offset < sizeof(header) ? offset : sizeof(header);
 	uint32_t behind = 0;
 
-	return offset <= sizeof(header) && read_bytes(explainer, start, header, offset) &&
+	return read_bytes(explainer, start, header, known) &&
 	       hawk_length_prefix_fits(header, offset, size, &prefix) &&
 	       read_bytes(explainer, start + prefix.end, &behind, prefix.zeros) && !behind;
 }
@@ -194,20 +195,34 @@ static bool is_array(struct hawk_requested size, uint64_t count)
 	return bytes && hawk_requested_has(size, WORD + bytes);
 }
 
-/* Returns true if the word leads to the block's start, or behind a length there (SQLite's
- * allocator). */
-static bool leads_back(struct hawk_explainer *explainer, uint64_t start, struct hawk_requested size,
-		       uint64_t pointer)
+/* Returns true if the word at `address` in the block leads to the block's start, or behind a length
+ * there (SQLite's allocator). */
+static bool is_back_pointer(struct hawk_explainer *explainer, uint64_t start,
+			    struct hawk_requested size, uint64_t address)
 {
 	uint64_t word;
 	uint64_t first;
 
-	if (pointer % WORD || size.most - (pointer - start) < WORD ||
-	    !hawk_explainer_read_word(explainer, pointer, &word))
+	if (size.most - (address - start) < WORD ||
+	    !hawk_explainer_read_word(explainer, address, &word))
 		return false;
 	return word == start ||
 	       (word == start + WORD && hawk_explainer_read_word(explainer, start, &first) &&
 		is_rest(size, first));
+}
+
+/* Returns true if the pointer leads to a back pointer, or one lies beside: before memory that was
+ * aligned by hand, or behind a first link (struct dlfo_mappings_segment of ld.so). */
+static bool leads_back(struct hawk_explainer *explainer, uint64_t start, struct hawk_requested size,
+		       uint64_t pointer)
+{
+	if (pointer % WORD)
+		return false;
+	return is_back_pointer(explainer, start, size, pointer) ||
+	       (pointer - start >= WORD &&
+		is_back_pointer(explainer, start, size, pointer - WORD)) ||
+	       (size.most - (pointer - start) >= 2 * WORD &&
+		is_back_pointer(explainer, start, size, pointer + WORD));
 }
 
 /* Tries the heuristics that Valgrind does not have. */

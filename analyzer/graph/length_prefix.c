@@ -31,6 +31,11 @@ enum {
  * lie the order in which they were set, backwards, their number, and the size of all that. */
 enum { PYTHON_STEP = 8, PYTHON_MAX_BYTES = 32, PYTHON_USED_AT = 2, PYTHON_ORDER_AT = 3 };
 
+/* Elements of an array: Zend/zend_types.h of PHP 7.3 to 8.4, HT_DATA_SIZE_EX(). Before them lie two
+ * slots each, with the number of an element or -1. Elements with numbers as keys have two empty
+ * slots in all, and no hash. */
+enum { PHP_SLOT_BYTES = 4, PHP_ELEMENT_BYTES = 32, PHP_VALUE_BYTES = 16, PHP_ELEMENTS_MIN = 8 };
+
 enum {
 	TERMINATOR_MAX = 4, /**< bytes of a character of 32 bits */
 	MARIADB_SIZE_AT = 8,
@@ -185,12 +190,51 @@ static bool is_python_values(const uint8_t *header, uint64_t header_bytes,
 	return false;
 }
 
+/* Returns true if the slots that are known lead to some of `elements`, neighbours to different
+ * ones.
+ */
+static bool are_php_slots(const uint8_t *slots, uint64_t header_bytes, uint64_t elements)
+{
+	uint64_t last = UINT32_MAX;
+
+	for (uint64_t at = 0; at < header_bytes && at < HAWK_LENGTH_PREFIX_MAX;
+	     at += PHP_SLOT_BYTES) {
+		uint64_t slot = number(slots + at, PHP_SLOT_BYTES);
+
+		if (slot != UINT32_MAX && (slot >= elements || slot == last))
+			return false;
+		last = slot;
+	}
+	return true;
+}
+
+static bool is_php_array(const uint8_t *slots, uint64_t header_bytes, struct hawk_requested block,
+			 struct hawk_length_prefix *ret)
+{
+	uint64_t elements = header_bytes / (2 * PHP_SLOT_BYTES);
+	uint64_t bytes = header_bytes + elements * PHP_ELEMENT_BYTES;
+
+	if (header_bytes % (2 * PHP_SLOT_BYTES) || elements & (elements - 1) ||
+	    (elements > 1 && elements < PHP_ELEMENTS_MIN))
+		return false;
+	if (elements == 1) { /* no hash: a power of two of values */
+		elements = 0;
+		bytes = PHP_ELEMENTS_MIN * PHP_VALUE_BYTES;
+		while (bytes + header_bytes < block.least)
+			bytes *= 2;
+		bytes += header_bytes;
+	}
+	*ret = (struct hawk_length_prefix){bytes, 0};
+	return hawk_requested_has(block, bytes) && are_php_slots(slots, header_bytes, elements);
+}
+
 bool hawk_length_prefix_fits(const uint8_t *header, uint64_t header_bytes,
 			     struct hawk_requested block, struct hawk_length_prefix *ret)
 {
 	if (block.most <= header_bytes)
 		return false;
-	if (header_bytes && is_python_values(header, header_bytes, block, ret))
+	if (header_bytes && (is_python_values(header, header_bytes, block, ret) ||
+			     is_php_array(header, header_bytes, block, ret)))
 		return true;
 	switch (header_bytes) {
 	case SDS_5_BYTES:

@@ -16,7 +16,7 @@
 
 #include "hawk/heap/requested.h"
 
-enum { HAWK_LENGTH_PREFIX_MAX = 96 }; /**< bytes of the longest header */
+enum { HAWK_LENGTH_PREFIX_MAX = 96 }; /**< bytes that are read of a header */
 
 /** Conditions on the bytes behind the header. */
 struct hawk_length_prefix {
@@ -26,7 +26,8 @@ struct hawk_length_prefix {
 
 /**
  * Returns true if the `header_bytes` bytes before a pointer, which begin `block`, are such a
- * header. The caller must then check `*ret`.
+ * header. `header` holds the first HAWK_LENGTH_PREFIX_MAX of them. The caller must then check
+ * `*ret`.
  */
 bool hawk_length_prefix_fits(const uint8_t *header, uint64_t header_bytes,
 			     struct hawk_requested block, struct hawk_length_prefix *ret);

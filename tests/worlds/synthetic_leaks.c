@@ -98,6 +98,29 @@ void leaks_world_add_patterns(struct graph_world *world, uint64_t *seed)
 	}
 }
 
+/* Returns true for two slots before each of PHP's elements, and for two empty ones before values.
+ */
+static bool has_php_slots(const uint8_t *bytes, uint64_t size, uint64_t inside)
+{
+	uint64_t elements = inside / 8;
+
+	if (inside == 8)
+		return !memcmp(bytes, "\377\377\377\377\377\377\377\377", 8) && size >= 8 + 128 &&
+		       __builtin_popcountll(size - 8) == 1;
+	if (inside % 8 || elements < 8 || __builtin_popcountll(elements) != 1 || size != 5 * inside)
+		return false;
+	for (uint64_t i = 0; i < inside && i < 96; i += 4) {
+		uint32_t slot, before = UINT32_MAX;
+
+		memcpy(&slot, bytes + i, 4);
+		if (i)
+			memcpy(&before, bytes + i - 4, 4);
+		if (slot != UINT32_MAX && (slot >= elements || slot == before))
+			return false;
+	}
+	return true;
+}
+
 /* Returns true if the bytes before a pointer are the header of a redis string, or of a string with
  * a length of 4 or 8 bytes. The other layouts have magic numbers or sizes that no block has. */
 static bool has_length_prefix(const struct graph_world *world, uint32_t block, uint64_t inside)
@@ -106,6 +129,8 @@ static bool has_length_prefix(const struct graph_world *world, uint32_t block, u
 	uint64_t size = world->blocks[block].size, length = 0, capacity = 0;
 	unsigned type = inside == 3 ? 1 : inside == 5 ? 2 : inside == 9 ? 3 : 4;
 
+	if (has_php_slots(bytes, size, inside))
+		return true;
 	if (inside == 1) {
 		length = bytes[0] / 8;
 		return bytes[0] % 8 == 0 && length && size == length + 2 && !bytes[1 + length];
@@ -179,15 +204,24 @@ static bool is_untracked(const struct graph_world *world, uint64_t object)
 	return false;
 }
 
+static bool is_back_pointer(const struct graph_world *world, uint32_t block, uint64_t inside)
+{
+	uint64_t start = world->blocks[block].start, size = world->blocks[block].size;
+	uint64_t word = inside + 8 <= size ? word_at(world, start + inside) : 0;
+
+	return word && (word == start ||
+			(word == start + 8 && graph_world_read(world, block, 0) == size - 8));
+}
+
 /* Lists, and words that lead to the start. */
 static bool leads_back(const struct graph_world *world, uint32_t block, uint64_t inside,
 		       unsigned heuristics)
 {
 	uint64_t start = world->blocks[block].start, size = world->blocks[block].size;
-	uint64_t word = inside % 8 ? 0 : word_at(world, start + inside);
 
-	if (heuristics & HAWK_HEURISTIC_BACKPOINTER && inside + 8 <= size &&
-	    (word == start || (word == start + 8 && graph_world_read(world, block, 0) == size - 8)))
+	if (heuristics & HAWK_HEURISTIC_BACKPOINTER && inside % 8 == 0 &&
+	    (is_back_pointer(world, block, inside) || is_back_pointer(world, block, inside - 8) ||
+	     is_back_pointer(world, block, inside + 8)))
 		return true;
 	return heuristics & HAWK_HEURISTIC_LISTNODE &&
 	       ((inside + 16 <= size && is_in_list(world, start + inside)) ||

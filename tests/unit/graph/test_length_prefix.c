@@ -180,6 +180,35 @@ TEST(attributes_of_python_objects_have_their_order_in_front)
 	assert_false(fits(header, 40, 40 + 38 * 8));
 }
 
+TEST(arrays_of_php_have_slots_in_front)
+{
+	uint8_t slots[HEADER];
+
+	memset(slots, 0xff, sizeof(slots));
+	put(slots, 12, 7, 4);
+	put(slots, 40, 0, 4);
+	assert_true(fits(slots, 64, 320));
+	assert_false(fits(slots, 64, 336));
+	assert_false(fits(slots, 96, 480));       /* no power of two */
+	assert_true(fits(slots, 1024, 5 * 1024)); /* the rest is not read */
+	put(slots, 44, 0, 4);
+	assert_false(fits(slots, 64, 320)); /* one element in two slots */
+	put(slots, 44, 8, 4);
+	assert_false(fits(slots, 64, 320));
+}
+
+TEST(lists_of_php_have_two_empty_slots_in_front)
+{
+	uint8_t slots[HEADER];
+
+	memset(slots, 0xff, sizeof(slots));
+	assert_true(fits(slots, 8, 8 + 8 * 16));
+	assert_true(fits(slots, 8, 8 + 512 * 16));
+	assert_false(fits(slots, 8, 8 + 9 * 16));
+	put(slots, 4, 0, 4);
+	assert_false(fits(slots, 8, 8 + 8 * 16));
+}
+
 TEST(nothing_but_these_headers_is_known)
 {
 	uint8_t header[HEADER + 64] = {0};

@@ -30,14 +30,15 @@ enum hawk_heuristic {
 	/** To a base class: block and pointer both begin with a pointer to a virtual table. */
 	HAWK_HEURISTIC_MULTIPLEINHERITANCE = 1u << 3,
 	/** Behind a header that knows the block's length (graph/length_prefix.h): strings of redis,
-	 * BSTR, blocks of talloc, my_malloc() and g_rc_box. Not one of Valgrind's. */
+	 * BSTR, arrays of PHP, blocks of talloc, my_malloc() and g_rc_box. Not one of Valgrind's.
+	 */
 	HAWK_HEURISTIC_LENGTHPREFIX = 1u << 4,
 	/** To a node {next, previous} of a doubly linked list whose neighbours lead back to it, or
 	 * right behind such a node. Lists within structures and Python's objects are held so. Not
 	 * one of Valgrind's. */
 	HAWK_HEURISTIC_LISTNODE = 1u << 5,
-	/** To a word that leads to the block's start: SQLite's page cache. Not one of Valgrind's.
-	 */
+	/** To, or right beside, a word that leads to the block's start: SQLite's page cache, memory
+	 * aligned by hand. Not one of Valgrind's. */
 	HAWK_HEURISTIC_BACKPOINTER = 1u << 6,
 	/** One past the end. Counts as an interior pointer with this heuristic, else as none. Not
 	 * one of Valgrind's. */
