@@ -49,21 +49,35 @@ static unsigned heuristics_of(const struct hawk_settings *settings)
 	return heuristics;
 }
 
-/* Applies heuristics. A process released before (hawk-core shell) has no contents left to read. */
+/* Returns the reason why blocks cannot be read again, or NULL. */
+static const char *unread_why(struct hawk_session *session)
+{
+	struct hawk_error *err;
+
+	if (!(session->heap->knows & HAWK_HEAP_CONTENTS))
+		return "a snapshot does not hold the contents of blocks";
+	err = hawk_session_readable(session);
+	hawk_error_destroy(err);
+	return err ? "the process ran on" : NULL;
+}
+
+/* Applies heuristics. A process released before (hawk-core shell) has no contents left to read, and
+ * a snapshot has none. */
 static struct hawk_error *explain(struct hawk_session *session, unsigned heuristics,
 				  struct hawk_leaks_session *leaks)
 {
-	struct hawk_error *err = hawk_session_readable(session);
+	const char *unread = unread_why(session);
 	size_t before = session->findings.count;
+	struct hawk_error *err;
 
 	leaks->explained.ends = heuristics & HAWK_HEURISTIC_ENDPOINTER;
-	if (err) {
+	if (unread) {
 		if (heuristics & ~(unsigned)HAWK_HEURISTIC_ENDPOINTER)
 			hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, false,
 					  "heuristics-unread",
-					  "the process ran on, so interior pointers could not be "
-					  "explained by heuristics");
-		hawk_error_destroy(err);
+					  "%s, so interior pointers could not be explained by "
+					  "heuristics",
+					  unread);
 		return NULL;
 	}
 	err = hawk_heuristics_find(session->graph, heuristics, &session->vtables,

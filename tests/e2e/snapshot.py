@@ -193,6 +193,15 @@ def check_sites_only(core):
     hawk.expect("--sites-only" in done.stderr, f"{done.stderr!r}")
 
 
+def check_heuristics(name):
+    """A snapshot says which pointers are explained, and not by which heuristic."""
+    for heuristics, missing in (("all", False), ("none", False), ("endpointer", False), ("valgrind", True)):
+        document = hawk.document("leaks", "--heuristics=" + heuristics, copy_of(name),
+                                 codes=(hawk.EXIT_OK, hawk.EXIT_CONDITION, hawk.EXIT_PARTIAL))
+        hawk.expect_equal("heuristics-unread" in [item["key"] for item in document["missing"]], missing,
+                          heuristics)
+
+
 def check_cut(core):
     """Checks truncated or damaged cores, and truncated or damaged snapshots."""
     for share in (4, 7, 9):
@@ -349,6 +358,7 @@ secret_core = check_secrets()
 check_elsewhere(secret_core)
 check_base_paths(secret_core)
 check_sites_only(secret_core)
+check_heuristics("secrets")
 check_cut(secret_core)
 check_damaged_snapshots()
 check_refusals(secret_core)
