@@ -229,18 +229,22 @@ struct hawk_error *hawk_session_release(struct hawk_session *session, struct haw
 static void report_unknown(struct hawk_session *session)
 {
 	const struct hawk_heap *heap = session->heap;
+	bool searched;
 
 	if (!heap || heap->knows)
 		return;
+	searched = heap->unknown == HAWK_HEAP_NOT_TRACED && !session->settings->no_native &&
+		   !hawk_target_snapshot(session->target);
 	if (heap->unknown == HAWK_HEAP_NOT_TRACED || heap->unknown == HAWK_HEAP_TABLE_MISSING)
-		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, true,
-				  heap->unknown == HAWK_HEAP_NOT_TRACED ? "not-traced"
-									: "heap-unknown",
-				  "there is no trace table in %s%s: its heap is not known by stack",
-				  session->source ? "the core" : "the process",
-				  heap->unknown == HAWK_HEAP_TABLE_MISSING
-					  ? ", although it had the tracer's library"
-					  : "");
+		hawk_findings_add(
+			&session->findings, HAWK_FINDING_MISSING, true,
+			heap->unknown == HAWK_HEAP_NOT_TRACED ? "not-traced" : "heap-unknown",
+			"there is %s in %s%s: its heap is not known",
+			searched ? "neither a trace table nor a known allocator" : "no trace table",
+			session->source ? "the core" : "the process",
+			heap->unknown == HAWK_HEAP_TABLE_MISSING
+				? ", although it had the tracer's library"
+				: "");
 	else
 		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, true, "heap-unknown",
 				  "the heap is unknown: %s", hawk_heap_unknown_text(heap));

@@ -7,6 +7,7 @@
 #include "heaps.h"
 #include "load_blocks.h"
 #include "unknown.h"
+#include "unread.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -204,8 +205,14 @@ struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_vtable
 	if (err || was_traced(ret) || hawk_target_snapshot(target))
 		return err;
 	hawk_heap_deinit(ret);
-	return load_from(untraced_sources, sizeof(untraced_sources) / sizeof(untraced_sources[0]),
-			 target, vtables, findings, ret);
+	err = load_from(untraced_sources, sizeof(untraced_sources) / sizeof(untraced_sources[0]),
+			target, vtables, findings, ret);
+	if (err)
+		return err;
+	err = hawk_heap_report_unread(ret, findings);
+	if (err)
+		hawk_heap_deinit(ret);
+	return err;
 }
 
 struct hawk_error *hawk_heap_keep(const struct hawk_heap *heap, hawk_keep_function *take,

@@ -31,23 +31,14 @@ struct native {
 	const struct hawk_target *target;
 };
 
-static struct hawk_error *claims_of(const struct hawk_heap_spans *spans, struct hawk_claims *ret)
-{
-	struct hawk_error *err = NULL;
-
-	for (size_t i = 0; i < spans->count && !err; i++)
-		err = hawk_claims_add(ret, spans->items[i].start, spans->items[i].end);
-	hawk_claims_sort(ret);
-	return err;
-}
-
 /* Finds the allocator. Leaves `native->state` NULL if it is absent. */
 static struct hawk_error *find_state(const struct hawk_heap_search *search, struct native *native)
 {
 	struct hawk_claims claims = {0};
 	void *state = calloc(1, native->walker->state_bytes);
 	bool is_there = false;
-	struct hawk_error *err = state ? claims_of(search->claimed, &claims) : &hawk_enomem;
+	struct hawk_error *err =
+		state ? hawk_claims_of_spans(search->claimed, &claims) : &hawk_enomem;
 
 	if (!err)
 		err = native->walker->find(search->target, &claims, state, &is_there);

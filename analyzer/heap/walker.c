@@ -49,6 +49,17 @@ void hawk_claims_sort(struct hawk_claims *claims)
 	claims->count = used;
 }
 
+struct hawk_error *hawk_claims_of_spans(const struct hawk_heap_spans *spans,
+					struct hawk_claims *ret)
+{
+	struct hawk_error *err = NULL;
+
+	for (size_t i = 0; i < spans->count && !err; i++)
+		err = hawk_claims_add(ret, spans->items[i].start, spans->items[i].end);
+	hawk_claims_sort(ret);
+	return err;
+}
+
 const struct hawk_claim *hawk_claims_from(const struct hawk_claims *claims, uint64_t address)
 {
 	size_t i = hawk_array_first_above(claims->items, claims->count, sizeof(*claims->items),

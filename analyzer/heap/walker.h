@@ -30,6 +30,11 @@ void hawk_claims_sort(struct hawk_claims *claims);
 const struct hawk_claim *hawk_claims_from(const struct hawk_claims *claims, uint64_t address);
 void hawk_claims_deinit(struct hawk_claims *claims);
 
+/** Fills `ret`, which is empty, with all spans, sorted. The caller frees it, also after an error.
+ */
+struct hawk_error *hawk_claims_of_spans(const struct hawk_heap_spans *spans,
+					struct hawk_claims *ret);
+
 /** Adds all claims as spans of `kind`. */
 struct hawk_error *hawk_claims_put(const struct hawk_claims *claims, uint8_t kind,
 				   struct hawk_heap_spans *ret);
