@@ -41,6 +41,7 @@ libunwind-dev pc:libunwind-generic
 libunwind8 file:/usr/lib/x86_64-linux-gnu/libunwind.so.8
 libjemalloc2 file:/usr/lib/x86_64-linux-gnu/libjemalloc.so.2
 libtcmalloc-minimal4 file:/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4
+libgoogle-perftools4 file:/usr/lib/x86_64-linux-gnu/libtcmalloc.so.4
 libmimalloc2.0 file:/usr/lib/x86_64-linux-gnu/libmimalloc.so.2
 '
 # The cluster of samples/fleet: a database and what its servers agree by. Some 150 MB, 20 seconds.

@@ -131,7 +131,9 @@ struct hawk_requested hawk_heap_requested(const struct hawk_heap *heap, uint32_t
 	uint64_t size = hawk_block_size(&heap->index, block);
 	uint64_t slack = size / 4 > header ? size / 4 : header - 1;
 
-	if (origin->knows & HAWK_HEAP_EXACT)
+	const struct hawk_class *class = hawk_heap_class(heap, heap->index.traces[block]);
+
+	if (origin->knows & HAWK_HEAP_EXACT || (class && class->kind == HAWK_CLASS_SAMPLE))
 		slack = 0;
 	else if (origin->rounds_to_16)
 		slack = size >= mapped && start % page == header ? page + small : small;

@@ -10,7 +10,7 @@
 #include "hawk/heap/vtables.h"
 
 /** Class numbers: 0 is unused, then internal blocks, sizes in steps of 8 bytes, ranges (four to
- * each power of two), virtual tables. */
+ * each power of two), virtual tables, samples. */
 enum {
 	CLASS_INTERNAL = 1,
 	CLASS_SIZE = 2,
@@ -29,6 +29,9 @@ struct native {
 	void *state;
 	const struct hawk_vtables *vtables; /**< NULL = none are known */
 	const struct hawk_target *target;
+	const struct hawk_sample *samples; /**< ascending; the walker's */
+	size_t sample_count;
+	uint32_t first_sample; /**< its class */
 };
 
 /* Finds the allocator. Leaves `native->state` NULL if it is absent. */
@@ -96,7 +99,11 @@ static struct hawk_error *find(const struct hawk_heap_search *search, struct haw
 	ret->small_granules = native->walker->small_granules;
 	ret->blocks_apart = native->walker->blocks_apart;
 	ret->rounds_to_16 = native->walker->rounds_to_16;
-	ret->class_count = CLASS_VTABLE + (native->vtables ? (uint32_t)native->vtables->count : 0);
+	native->first_sample =
+		CLASS_VTABLE + (native->vtables ? (uint32_t)native->vtables->count : 0);
+	if (native->walker->samples)
+		native->samples = native->walker->samples(native->state, &native->sample_count);
+	ret->class_count = native->first_sample + (uint32_t)native->sample_count;
 	ret->knows = HAWK_HEAP_BLOCKS | HAWK_HEAP_CONTENTS | HAWK_HEAP_ACCOUNTING |
 		     (native->walker->exact ? HAWK_HEAP_EXACT : 0);
 	if (!err)
@@ -138,6 +145,32 @@ static uint32_t class_of(const struct native *native, struct cursor *cursor,
 		      : class_of_size(piece->bytes);
 }
 
+/* Returns the block's sample, or NULL. */
+static const struct hawk_sample *sample_of(const struct native *native, uint64_t start)
+{
+	size_t i = hawk_array_first_above(native->samples, native->sample_count,
+					  sizeof(*native->samples),
+					  offsetof(struct hawk_sample, start), start - 1);
+
+	return i < native->sample_count && native->samples[i].start == start ? &native->samples[i]
+									     : NULL;
+}
+
+static struct hawk_block block_of(const struct native *native, struct cursor *cursor,
+				  const struct hawk_piece *piece)
+{
+	const struct hawk_sample *sample = sample_of(native, piece->start);
+
+	if (sample && piece->state == HAWK_PIECE_LIVE)
+		return (struct hawk_block){.start = piece->start,
+					   .size = sample->requested,
+					   .trace = native->first_sample +
+						    (uint32_t)(sample - native->samples)};
+	return (struct hawk_block){.start = piece->start,
+				   .size = piece->bytes,
+				   .trace = class_of(native, cursor, piece)};
+}
+
 static void add_damage(struct hawk_heap_walk *walk, const struct hawk_piece *piece)
 {
 	hawk_damages_add(walk->damages, &(struct hawk_damage){.address = piece->start,
@@ -175,10 +208,7 @@ static struct hawk_error *walk(struct hawk_heap_walk *walk, const struct hawk_bl
 			add_damage(walk, &piece);
 		if (piece.state != HAWK_PIECE_LIVE && piece.state != HAWK_PIECE_INTERNAL)
 			continue;
-		walk->batch[(*count)++] =
-			(struct hawk_block){.start = piece.start,
-					    .size = piece.bytes,
-					    .trace = class_of(native, cursor, &piece)};
+		walk->batch[(*count)++] = block_of(native, cursor, &piece);
 	}
 	return err;
 }
@@ -210,6 +240,13 @@ static void describe_class(const struct hawk_heap_found *found, uint32_t number,
 		*ret = (struct hawk_class){.kind = HAWK_CLASS_RANGE,
 					   .size = step *
 						   (RANGES_A_POWER + range % RANGES_A_POWER)};
+	} else if (number >= native->first_sample) {
+		const struct hawk_sample *sample = &native->samples[number - native->first_sample];
+
+		*ret = (struct hawk_class){.kind = HAWK_CLASS_SAMPLE,
+					   .name = native->walker->name,
+					   .frames = sample->frames,
+					   .frame_count = sample->frame_count};
 	} else {
 		uint64_t address = native->vtables->items[number - CLASS_VTABLE].address;
 		const struct hawk_module *module = hawk_target_module_at(found->target, address);
@@ -260,6 +297,7 @@ bool hawk_heap_allocator(const struct hawk_heap_found *found, struct hawk_alloca
 		return false;
 	*ret = (struct hawk_allocator){.name = native->walker->name};
 	native->walker->describe(native->state, ret);
+	ret->samples = native->sample_count;
 	cursor = native->walker->begin(native->state);
 	while (cursor && native->walker->next(cursor, true, &piece)) {
 		ret->objects[piece.state]++;

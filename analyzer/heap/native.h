@@ -21,6 +21,14 @@ struct hawk_piece {
 	uint64_t overhead;  /**< bytes of the allocator's that belong to the piece */
 };
 
+/** A block whose stack the allocator took. */
+struct hawk_sample {
+	uint64_t start;
+	uint64_t requested; /**< bytes, at most the usable ones */
+	uint64_t *frames;   /**< return addresses, innermost first */
+	uint32_t frame_count;
+};
+
 struct hawk_walker {
 	const char *name;
 	bool small_granules; /**< blocks begin on multiples of 8; else of 16 */
@@ -44,6 +52,8 @@ struct hawk_walker {
 	/** Returns true if the program may have been given an aligned pointer into the block at
 	 * `address`, instead of its start. NULL: never. */
 	bool (*aligns_within)(const void *state, uint64_t address);
+	/** Returns all samples, ascending. NULL = none. */
+	const struct hawk_sample *(*samples)(const void *state, size_t *count);
 	/** Gives the memory that a redacted core needs in addition to metadata spans. NULL = none.
 	 */
 	struct hawk_error *(*keep)(const void *state, hawk_keep_function *take, void *context);

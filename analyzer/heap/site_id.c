@@ -100,19 +100,42 @@ uint64_t hawk_site_id_with(const struct hawk_table *table, const uint64_t *ident
 	return not_special(mix_marks(table, trace, id));
 }
 
-uint64_t hawk_site_class_id(const struct hawk_class *class)
+static uint64_t module_identity(const struct hawk_module *module)
+{
+	return identity(module->build_id, module->build_id_bytes, module->path);
+}
+
+static uint64_t sample_id(const struct hawk_target *target, const struct hawk_class *class)
+{
+	uint64_t words[HAWK_TRACE_DEPTH_MAX][2];
+	uint32_t count = class->frame_count < HAWK_TRACE_DEPTH_MAX ? class->frame_count
+								   : HAWK_TRACE_DEPTH_MAX;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t pc = class->frames[i];
+		const struct hawk_module *module = hawk_target_module_at(target, pc - 1);
+
+		words[i][0] = module ? module_identity(module) : NO_MODULE;
+		words[i][1] = module ? pc - module->bias : 0;
+	}
+	return not_special(XXH3_64bits_withSeed(words, count * sizeof(words[0]), SEED_STACK));
+}
+
+uint64_t hawk_site_class_id(const struct hawk_target *target, const struct hawk_class *class)
 {
 	const struct hawk_module *module = class->module;
 	const uint64_t words[] = {
 		class->kind,
 		class->size,
 		class->offset,
-		module ? identity(module->build_id, module->build_id_bytes, module->path) : 0,
+		module ? module_identity(module) : 0,
 		class->name ? XXH3_64bits(class->name, strlen(class->name)) : 0,
 	};
 
 	if (class->kind == HAWK_CLASS_UNKNOWN)
 		return HAWK_SITE_NO_STACK;
+	if (class->kind == HAWK_CLASS_SAMPLE)
+		return sample_id(target, class);
 	return not_special(XXH3_64bits_withSeed(words, sizeof(words), SEED_CLASS));
 }
 

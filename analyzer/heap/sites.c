@@ -114,8 +114,10 @@ static struct hawk_error *intern_classes(const struct hawk_heap *heap, struct si
 	struct hawk_error *err = NULL;
 
 	for (uint32_t id = heap->class_first; !err && id < heap->trace_count; id++)
-		err = intern(map, hawk_site_class_id(&heap->classes[id - heap->class_first]), id,
-			     &heap->site_of_trace[id]);
+		err = intern(
+			map,
+			hawk_site_class_id(heap->target, &heap->classes[id - heap->class_first]),
+			id, &heap->site_of_trace[id]);
 	return err;
 }
 

@@ -25,7 +25,8 @@ struct hawk_heap_record {
 	struct hawk_damages damages;
 	struct hawk_class *classes; /**< behind the traces */
 	uint32_t class_first, class_end;
-	char *names; /**< of origins and classes */
+	char *names;      /**< of origins and classes */
+	uint64_t *frames; /**< of classes */
 	/* Without HAWK_HEAP_BLOCKS. */
 	struct hawk_site *sites;
 	size_t site_count;

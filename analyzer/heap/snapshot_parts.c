@@ -73,6 +73,27 @@ static void put_classes(const struct hawk_heap_record *record, const struct hawk
 	}
 }
 
+/* Puts the stacks of classes that have one: how many classes to skip, then the stack. */
+static void put_stacks(const struct hawk_heap_record *record, struct hawk_column *to)
+{
+	uint32_t count = record->class_end - record->class_first, stacks = 0, next = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		stacks += record->classes[i].frame_count != 0;
+	hawk_column_put(to, stacks);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct hawk_class *class = &record->classes[i];
+
+		if (!class->frame_count)
+			continue;
+		hawk_column_put(to, i - next);
+		hawk_column_put(to, class->frame_count);
+		for (uint32_t j = 0; j < class->frame_count; j++)
+			hawk_column_put(to, class->frames[j]);
+		next = i + 1;
+	}
+}
+
 void hawk_heap_parts_put(const struct hawk_heap_record *record, const struct hawk_target *target,
 			 struct hawk_column *to)
 {
@@ -80,6 +101,7 @@ void hawk_heap_parts_put(const struct hawk_heap_record *record, const struct haw
 	put_spans(&record->spans, to);
 	put_damages(&record->damages, to);
 	put_classes(record, target, to);
+	put_stacks(record, to);
 }
 
 /** Names share one piece of memory, as large as the rest of the record. */
@@ -208,6 +230,36 @@ static struct hawk_error *get_classes(struct hawk_cursor *from, const struct haw
 	return NULL;
 }
 
+static struct hawk_error *get_stacks(struct hawk_cursor *from, struct hawk_heap_record *record)
+{
+	uint32_t classes = record->class_end - record->class_first;
+	size_t stacks, next = 0, used = 0;
+
+	if (from->failed || from->at == from->size) /* from an older writer */
+		return NULL;
+	/* Each frame takes a byte at least. */
+	record->frames = malloc((from->size - from->at) * sizeof(*record->frames));
+	if (!record->frames)
+		return &hawk_enomem;
+	stacks = hawk_column_get_count(from);
+	for (size_t i = 0; i < stacks && !from->failed; i++) {
+		uint64_t number = next + hawk_column_get_below(from, classes);
+		size_t count = hawk_column_get_count(from);
+		struct hawk_class *class;
+
+		from->failed |= number >= classes;
+		if (from->failed)
+			break;
+		class = &record->classes[number];
+		class->frames = record->frames + used;
+		class->frame_count = (uint32_t)count;
+		for (size_t j = 0; j < count; j++)
+			record->frames[used++] = hawk_column_get(from);
+		next = number + 1;
+	}
+	return NULL;
+}
+
 struct hawk_error *hawk_heap_parts_get(struct hawk_cursor *from, const struct hawk_target *target,
 				       struct hawk_heap_record *record)
 {
@@ -227,5 +279,7 @@ struct hawk_error *hawk_heap_parts_get(struct hawk_cursor *from, const struct ha
 	get_damages(from, &record->damages);
 	if (!err)
 		err = get_classes(from, target, &names, record);
+	if (!err)
+		err = get_stacks(from, record);
 	return err;
 }

@@ -189,5 +189,6 @@ void hawk_heap_record_deinit(struct hawk_heap_record *record)
 	hawk_damages_deinit(&record->damages);
 	free(record->classes);
 	free(record->names);
+	free(record->frames);
 	*record = (struct hawk_heap_record){0};
 }

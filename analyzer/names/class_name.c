@@ -43,6 +43,8 @@ const char *hawk_class_name(struct hawk_symbols *symbols, const struct hawk_clas
 		hawk_text_printf(&text, "malloc, from %s", hawk_quantity_bytes(class->size).text);
 	else if (class->kind == HAWK_CLASS_VTABLE && class->module)
 		append_vtable(symbols, class, &text);
+	else if (class->kind == HAWK_CLASS_SAMPLE)
+		hawk_text_printf(&text, "(sampled by %s)", class->name ? class->name : "malloc");
 	else if (class->kind == HAWK_CLASS_SHAPE)
 		hawk_text_printf(&text, "shape %016llx", (unsigned long long)class->offset);
 	else

@@ -134,6 +134,18 @@ void hawk_stack_of_trace(struct hawk_symbols *symbols, const struct hawk_table *
 	append_scopes(table, trace, 0, stack);
 }
 
+static void append_sample(struct hawk_symbols *symbols, const struct hawk_class *class,
+			  struct hawk_stack *stack)
+{
+	for (uint32_t i = 0; i < class->frame_count; i++) {
+		struct hawk_stack_line line = {.pc = class->frames[i], .frame = i};
+
+		line.has_module = hawk_symbols_module_at(symbols, address_in(line.pc, line.exact),
+							 &line.module);
+		append_frame(symbols, stack, line);
+	}
+}
+
 void hawk_stack_of_blocks(struct hawk_symbols *symbols, const struct hawk_heap *heap,
 			  uint32_t trace, struct hawk_stack *stack)
 {
@@ -145,6 +157,8 @@ void hawk_stack_of_blocks(struct hawk_symbols *symbols, const struct hawk_heap *
 		return;
 	}
 	clear(stack);
+	if (class->kind == HAWK_CLASS_SAMPLE)
+		append_sample(symbols, class, stack);
 	line.name.function = hawk_class_name(symbols, class);
 	if (line.name.function)
 		append(stack, &line);

@@ -114,20 +114,59 @@ static bool find_map(const struct hawk_tcmalloc *tcmalloc, struct hawk_near *nea
 	return false;
 }
 
-/* Returns the usable bytes of a block whose stack was taken: a small one has its class's, though it
- * owns a whole span of `bytes`. */
-static uint64_t sampled_bytes(const struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
-			      uint64_t stack, uint64_t bytes)
+/* Returns the number of leading frames that are the allocator's own. */
+static uint32_t count_own(const struct hawk_tcmalloc *tcmalloc, const uint64_t *frames,
+			  uint32_t count)
 {
-	uint64_t record[2]; /* requested bytes, depth of the stack */
+	const struct hawk_target *target = tcmalloc->heap.target;
+	const struct hawk_module *own = hawk_target_module_at(target, tcmalloc->central);
+	uint32_t i = 0;
 
-	if (hawk_near_read(near, stack, record, sizeof(record)) != sizeof(record) ||
-	    record[1] > SAMPLED_DEPTH_MAX || record[0] > bytes)
-		return bytes;
+	while (i < count && own && !own->main && hawk_target_module_at(target, frames[i]) == own)
+		i++;
+	return i < count ? i : 0;
+}
+
+static struct hawk_error *put_sample(struct hawk_tcmalloc *tcmalloc, uint64_t start,
+				     uint64_t requested, const uint64_t *frames, uint32_t count)
+{
+	uint32_t own = count_own(tcmalloc, frames, count);
+	uint64_t *copy;
+
+	if (!hawk_array_reserve(&tcmalloc->samples, tcmalloc->sample_count,
+				&tcmalloc->sample_capacity, sizeof(*tcmalloc->samples)))
+		return &hawk_enomem;
+	copy = malloc((count + 1) * sizeof(*copy));
+	if (!copy)
+		return &hawk_enomem;
+	memcpy(copy, frames + own, (count - own) * sizeof(*copy));
+	tcmalloc->samples[tcmalloc->sample_count++] =
+		(struct hawk_sample){start, requested, copy, count - own};
+	return NULL;
+}
+
+/* Adds the sample whose record lies at `stack`: requested bytes, depth, return addresses. A small
+ * block has its class's usable bytes, though it owns a whole span of `*bytes`. */
+static struct hawk_error *add_sample(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
+				     uint64_t start, uint64_t stack, uint64_t *bytes)
+{
+	uint64_t record[2 + SAMPLED_DEPTH_MAX], head = 2 * sizeof(*record);
+	struct hawk_error *err;
+
+	if (hawk_near_read(near, stack, record, head) != head || record[0] > *bytes ||
+	    record[1] > SAMPLED_DEPTH_MAX ||
+	    hawk_near_read(near, stack + head, record + 2, record[1] * sizeof(*record)) !=
+		    record[1] * sizeof(*record))
+		return NULL;
 	for (uint32_t i = 1; i < tcmalloc->classes && tcmalloc->class_bytes[i]; i++)
-		if (record[0] <= tcmalloc->class_bytes[i])
-			return tcmalloc->class_bytes[i];
-	return bytes;
+		if (record[0] <= tcmalloc->class_bytes[i]) {
+			*bytes = tcmalloc->class_bytes[i];
+			break;
+		}
+	err = put_sample(tcmalloc, start, record[0], record + 2, (uint32_t)record[1]);
+	return err ? err
+		   : hawk_claims_add(&tcmalloc->heap.metadata, stack,
+				     stack + head + record[1] * sizeof(*record));
 }
 
 /* Adds one block with its own span. */
@@ -135,13 +174,15 @@ static struct hawk_error *add_large(struct hawk_tcmalloc *tcmalloc, struct hawk_
 				    uint64_t address, const struct hawk_tcmalloc_span *span)
 {
 	uint64_t start = span->page << HAWK_TCMALLOC_PAGE_LOG2;
-	uint64_t bytes = span->pages << HAWK_TCMALLOC_PAGE_LOG2;
-	uint64_t usable =
-		span->sampled ? sampled_bytes(tcmalloc, near, span->objects, bytes) : bytes;
-	struct hawk_error *err = hawk_slabs_add(
-		&tcmalloc->heap.slabs,
-		(struct hawk_slab){.start = start, .object_bytes = usable, .count = 1});
+	uint64_t bytes = span->pages << HAWK_TCMALLOC_PAGE_LOG2, usable = bytes;
+	struct hawk_error *err = NULL;
 
+	if (span->sampled)
+		err = add_sample(tcmalloc, near, start, span->objects, &usable);
+	if (!err)
+		err = hawk_slabs_add(
+			&tcmalloc->heap.slabs,
+			(struct hawk_slab){.start = start, .object_bytes = usable, .count = 1});
 	if (!err)
 		err = hawk_claims_add(&tcmalloc->heap.memory, start, start + bytes);
 	return err ? err

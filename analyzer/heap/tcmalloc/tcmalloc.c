@@ -31,11 +31,22 @@ static struct hawk_error *find(const struct hawk_target *target, const struct ha
 	return err;
 }
 
+static const struct hawk_sample *samples(const void *state, size_t *count)
+{
+	const struct hawk_tcmalloc *tcmalloc = state;
+
+	*count = tcmalloc->sample_count;
+	return tcmalloc->samples;
+}
+
 static void forget(void *state)
 {
 	struct hawk_tcmalloc *tcmalloc = state;
 
 	free(tcmalloc->spans);
+	for (size_t i = 0; i < tcmalloc->sample_count; i++)
+		free(tcmalloc->samples[i].frames);
+	free(tcmalloc->samples);
 	hawk_slab_heap_deinit(&tcmalloc->heap);
 }
 
@@ -48,5 +59,6 @@ const struct hawk_walker hawk_walker_tcmalloc = {
 	.begin = hawk_slab_heap_begin,
 	.next = hawk_slab_heap_next,
 	.describe = hawk_slab_heap_describe,
+	.samples = samples,
 	.forget = forget,
 };

@@ -12,6 +12,7 @@
 #ifndef HAWK_ANALYZER_HEAP_TCMALLOC_TCMALLOC_H
 #define HAWK_ANALYZER_HEAP_TCMALLOC_TCMALLOC_H
 
+#include "native.h"
 #include "slabs.h"
 
 enum { HAWK_TCMALLOC_CLASSES = 128 };
@@ -26,7 +27,9 @@ struct hawk_tcmalloc {
 	bool wide_sizes; /**< sizes of classes are 64-bit numbers (2.0 to 2.5) */
 	uint64_t *spans; /**< addresses of spans of small objects */
 	size_t span_count, span_capacity;
-	uint64_t caches; /**< of threads */
+	uint64_t caches;             /**< of threads */
+	struct hawk_sample *samples; /**< ascending, as the map of pages is */
+	size_t sample_count, sample_capacity;
 };
 
 /** Stages, in this order; slabs are finished before the last two. */

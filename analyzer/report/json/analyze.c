@@ -97,6 +97,7 @@ static void put_allocators(const struct hawk_heap *heap, struct hawk_json *json)
 		hawk_json_put_integer(json, "inuse_objects", allocator.objects[HAWK_PIECE_LIVE]);
 		hawk_json_put_integer(json, "inuse_bytes", allocator.bytes[HAWK_PIECE_LIVE]);
 		hawk_json_put_integer(json, "free_bytes", hawk_allocator_free_bytes(&allocator));
+		hawk_json_put_integer(json, "sampled_objects", allocator.samples);
 		hawk_json_put_string(json, "checksum", allocator.differing ? "differs" : "agrees");
 		hawk_json_put_string(json, "confidence",
 				     allocator.incomplete || allocator.differing ? "partial"

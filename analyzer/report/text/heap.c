@@ -167,6 +167,11 @@ static void append_allocator(struct hawk_text *text, const struct hawk_allocator
 	append_sum(text, bytes[HAWK_PIECE_CACHED], "free in caches of threads");
 	append_sum(text, bytes[HAWK_PIECE_UNTOUCHED], "never used");
 	append_sum(text, bytes[HAWK_PIECE_DAMAGED], "damaged");
+	if (allocator->samples)
+		hawk_text_printf(text, ", %s block%s sampled with %s stack",
+				 hawk_quantity_count(allocator->samples).text,
+				 allocator->samples == 1 ? "" : "s",
+				 allocator->samples == 1 ? "its" : "their");
 }
 
 /* Names the allocators of blocks without stacks, their free memory, and the way to get stacks. */

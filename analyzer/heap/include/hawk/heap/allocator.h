@@ -32,6 +32,7 @@ struct hawk_allocator {
 	 * them. */
 	uint64_t objects[HAWK_PIECE_STATES], bytes[HAWK_PIECE_STATES];
 	uint64_t arenas;    /**< 0 = none, or their number is not known */
+	uint64_t samples;   /**< blocks whose stack the allocator took */
 	uint64_t differing; /**< its own counts that differ from what was found */
 	bool incomplete;    /**< some of its memory was not found or understood */
 };

@@ -52,6 +52,7 @@ enum hawk_class_kind {
 	HAWK_CLASS_TYPE,     /**< objects of a guest's type `name` */
 	HAWK_CLASS_SHAPE,    /**< `offset` is a hash of the shape of their words */
 	HAWK_CLASS_INTERNAL, /**< the C library's own, or an allocator's: never lost */
+	HAWK_CLASS_SAMPLE, /**< blocks whose stack the allocator took: `frames`; sizes are exact */
 	HAWK_CLASS_KINDS
 };
 
@@ -62,8 +63,11 @@ struct hawk_class {
 	uint64_t size;
 	uint64_t offset;                  /**< link-time address in `module` */
 	const struct hawk_module *module; /**< of the target; NULL = none */
-	const char *
-		name; /**< of the type, or of an internal structure; owned by the source; or NULL */
+	/** Of the type, of an internal structure or of a sample's allocator; owned by the source;
+	 * or NULL. */
+	const char *name;
+	const uint64_t *frames; /**< return addresses, innermost first; owned by the source */
+	uint32_t frame_count;
 };
 
 /** Further counts of a walk. A source leaves unknown ones zero. */
