@@ -139,9 +139,28 @@ static bool is_filtered(const struct hawk_settings *settings)
  * meanwhile, only on request. */
 static bool suspects_wanted(const struct hawk_session *session)
 {
-	return !session->settings->no_suspects && !is_filtered(session->settings) &&
-	       hawk_session_has_blocks(session) &&
+	return !session->settings->no_graph && !session->settings->no_suspects &&
+	       !is_filtered(session->settings) && hawk_session_has_blocks(session) &&
 	       (!session->settings->pid || session->settings->full || session->settings->suspects);
+}
+
+/** Returns true if the answer lists what is lost. */
+static bool leaks_wanted(const struct hawk_session *session)
+{
+	return session->settings->full && !session->settings->json &&
+	       !session->settings->no_graph && hawk_session_has_blocks(session);
+}
+
+/** Returns the number of blocks whose graph fits into the memory that is available. */
+static uint64_t graph_blocks_max(void)
+{
+	return hawk_memory_available() / 4 * 3 / GRAPH_BYTES_PER_BLOCK;
+}
+
+/** Returns true if there is no memory for the heap's graph. */
+static bool is_too_large(const struct hawk_heap *heap)
+{
+	return heap->sums.blocks > heap->blocks_max || heap->sums.blocks > graph_blocks_max();
 }
 
 static void append_path(struct hawk_text *text, const char *option, const char *path)
@@ -171,16 +190,18 @@ static void append_target(const struct hawk_session *session, struct hawk_text *
 static void note_skipped(struct hawk_session *session)
 {
 	hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, true, "suspects-missing",
-			  "suspects, and who holds them, are left out for want of memory");
+			  "what is lost, suspects, and who holds them, are left out for want of "
+			  "memory");
 }
 
 /** Appends the reason why suspects are not searched; nothing if they are. */
 static void append_refusal(struct hawk_session *session, const char *target, struct hawk_text *text)
 {
-	uint64_t need = session->heap->sums.blocks * GRAPH_BYTES_PER_BLOCK;
-	uint64_t have = hawk_memory_available();
+	uint64_t blocks = session->heap->sums.blocks;
 
-	if (hawk_target_process(session->target)->table_file)
+	if (session->settings->no_graph)
+		hawk_text_puts(text, "Leaks and suspects: not asked for (--no-graph).");
+	else if (hawk_target_process(session->target)->table_file)
 		hawk_text_puts(text, "No suspects: a table file has counts but no memory, so it "
 				     "cannot show who holds a block, or for how long.");
 	else if (!hawk_session_has_blocks(session))
@@ -191,13 +212,14 @@ static void append_refusal(struct hawk_session *session, const char *target, str
 				 "Suspects, and what is lost, take a longer stop of the process: "
 				 "hawk-core analyze --suspects %s",
 				 target);
-	else if (need > have / 4 * 3) {
+	else if (is_too_large(session->heap)) {
 		hawk_text_printf(text,
-				 "No suspects: the pointers of %s blocks need about %s of memory, "
-				 "and %s are available. To try it: hawk-core retained %s",
-				 hawk_quantity_count(session->heap->sums.blocks).text,
-				 hawk_quantity_bytes(need).text, hawk_quantity_bytes(have).text,
-				 target);
+				 "No leaks and suspects: the graph of %s blocks would take about "
+				 "%s of memory, and %s are available. What is lost takes half of "
+				 "it: hawk-core leaks %s",
+				 hawk_quantity_count(blocks).text,
+				 hawk_quantity_bytes(blocks * GRAPH_BYTES_PER_BLOCK).text,
+				 hawk_quantity_bytes(hawk_memory_available()).text, target);
 		note_skipped(session);
 	}
 }
@@ -315,10 +337,12 @@ static struct hawk_error *print_sections(struct hawk_session *session)
 	return err ? err : ask_schemas(session);
 }
 
-/** Loads all data before the first screen: a process is released by then. */
+/** Loads all data before the first screen: a process is released by then. Without a graph, blocks
+ * are only summed up. */
 static struct hawk_error *load(struct hawk_session *session)
 {
-	struct hawk_error *err = hawk_session_sites(session);
+	bool blocks = suspects_wanted(session) || leaks_wanted(session);
+	struct hawk_error *err = hawk_session_sums(session, blocks ? graph_blocks_max() : 0);
 
 	if (err || !session->settings->pid || !suspects_wanted(session))
 		return err;
@@ -347,12 +371,15 @@ static void deinit(void *made)
 static struct hawk_error *make(struct hawk_session *session, void *ret)
 {
 	struct answer *answer = ret;
-	bool full = session->settings->full && !session->settings->json &&
-		    hawk_session_has_blocks(session);
 	struct hawk_error *err = load(session);
+	bool full = !err && leaks_wanted(session);
 
 	answer->session = session;
-	if (!err && full)
+	if (full && is_too_large(session->heap)) {
+		note_skipped(session);
+		full = false;
+	}
+	if (full)
 		err = hawk_leaks_session_make(session, HAWK_LEAKS_KINDS_LISTED, &answer->leaks);
 	err = hawk_session_release(session, err);
 	if (err)
@@ -416,6 +443,8 @@ static const struct hawk_option options[] = {
 	{"suspects", '\0', HAWK_OPTION_FLAG, HAWK_AT(suspects), NULL,
 	 "show lost memory and the holders of the largest sites also with --pid; stops the process "
 	 "for longer"},
+	{"no-graph", '\0', HAWK_OPTION_FLAG, HAWK_AT(no_graph), NULL,
+	 "only sum blocks up, in little memory: neither lost memory nor suspects"},
 	{"no-suspects", '\0', HAWK_OPTION_FLAG, HAWK_AT(no_suspects), NULL,
 	 "leave out lost memory and the holders of the largest sites, which take longest"},
 	{0},

@@ -70,7 +70,10 @@ struct hawk_error *hawk_session_set_output(struct hawk_session *session,
  * stopped until the verb releases the target, which must follow the last function that reads it.
  * Later calls fail with HAWK_ERROR_NOT_FOUND.
  */
-/** Makes the sites with their counts, and the accounting; for a table file, too. Reads. */
+/** Makes the sites with their counts, and the accounting; for a table file, too; and the blocks, if
+ * they are at most `blocks_max`. Reads. */
+struct hawk_error *hawk_session_sums(struct hawk_session *session, uint64_t blocks_max);
+/** As hawk_session_sums(), with as many blocks as can be numbered. Reads. */
 struct hawk_error *hawk_session_sites(struct hawk_session *session);
 /** As hawk_session_sites(), with blocks. Fails with HAWK_ERROR_UNSUPPORTED if blocks are absent or
  * too many. Reads. */

@@ -123,8 +123,11 @@ struct hawk_error *hawk_session_readable(const struct hawk_session *session)
 				 "the process runs on, and its memory was not kept");
 }
 
-struct hawk_error *hawk_session_sites(struct hawk_session *session)
+struct hawk_error *hawk_session_sums(struct hawk_session *session, uint64_t blocks_max)
 {
+	const struct hawk_heap_wish wish = {.vtables = &session->vtables,
+					    .traced_only = session->settings->no_native,
+					    .blocks_max = blocks_max};
 	struct hawk_error *err;
 
 	if (session->heap)
@@ -135,13 +138,15 @@ struct hawk_error *hawk_session_sites(struct hawk_session *session)
 	capture_stacks(session);
 	session->vtables.target = session->target;
 	session->vtables.symbols = session->symbols;
-	err = session->settings->no_native
-		      ? hawk_heap_load_traced(session->target, &session->findings, heap)
-		      : hawk_heap_load(session->target, &session->vtables, &session->findings,
-				       heap);
+	err = hawk_heap_load_as(&wish, session->target, &session->findings, heap);
 	if (!err)
 		session->heap = take_ptr(&heap);
 	return err;
+}
+
+struct hawk_error *hawk_session_sites(struct hawk_session *session)
+{
+	return hawk_session_sums(session, HAWK_BLOCKS_MAX);
 }
 
 struct hawk_error *hawk_session_heap(struct hawk_session *session)

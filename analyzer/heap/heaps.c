@@ -8,16 +8,6 @@
 #include "hawk/libc/chunk.h"
 #include "sealed/scan.h"
 
-/** A walk over the heaps that hold blocks. */
-struct heap_walk {
-	const struct hawk_heap *heap;
-	uint64_t end;    /**< end of the last one */
-	uint64_t start;  /**< start of the current one */
-	uint64_t block;  /**< number of its first block */
-	bool is_claimed; /**< a source has claimed it */
-	bool is_chunk;   /**< glibc's words describe it */
-};
-
 static uint64_t most(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
@@ -37,26 +27,26 @@ static uint64_t pointer_of(const struct hawk_target *target, uint64_t start)
 	return start - hawk_scan_offset_bytes(target, &block);
 }
 
-static bool has_header(const struct hawk_heap *heap, uint32_t number)
+static bool has_header(const struct hawk_heap *heap, const struct hawk_block *block)
 {
-	return hawk_heap_knows_of(heap, heap->index.traces[number]) & HAWK_HEAP_HEADERS;
+	return hawk_heap_knows_of(heap, block->trace) & HAWK_HEAP_HEADERS;
 }
 
-/* Finds the heap that glibc's words before block `number` describe. */
-static bool find_chunk(const struct hawk_heap *heap, uint32_t number, uint64_t end,
+/* Finds the heap that glibc's words before the block describe. */
+static bool find_chunk(const struct hawk_heap *heap, const struct hawk_block *block,
 		       struct hawk_span *ret)
 {
-	uint64_t start = hawk_block_start(&heap->index, number);
 	uint64_t pointer;
 
-	if (!has_header(heap, number))
+	if (!has_header(heap, block))
 		return false;
-	pointer = pointer_of(heap->target, start);
-	return pointer && hawk_chunk_heap(heap->target, pointer, end, ret) && ret->end > start;
+	pointer = pointer_of(heap->target, block->start);
+	return pointer && hawk_chunk_heap(heap->target, pointer, block->start + block->size, ret) &&
+	       ret->end > block->start;
 }
 
 /* Takes the mapping around a block without such words, from the last heap on. */
-static void take_mapping(struct heap_walk *walk, uint64_t header, uint64_t end)
+static void take_mapping(struct hawk_heaps_walk *walk, uint64_t header, uint64_t end)
 {
 	const struct hawk_target *target = walk->heap->target;
 	const struct hawk_mapping *mapping = hawk_target_mapping_at(target, header);
@@ -69,51 +59,59 @@ static void take_mapping(struct heap_walk *walk, uint64_t header, uint64_t end)
 		walk->end = last->end;
 }
 
-/* Goes to the next heap. */
-static bool next_heap(struct heap_walk *walk)
+/* Goes to the next heap, whose first block this is. */
+static void enter(struct hawk_heaps_walk *walk, const struct hawk_block *block)
 {
-	const struct hawk_block_index *index = &walk->heap->index;
-	uint32_t number = hawk_block_index_first(index, walk->end);
-	const struct hawk_heap_span *claim;
+	const struct hawk_heap_span *claim = hawk_heap_spans_at(&walk->heap->spans, block->start);
+	uint64_t end = block->start + block->size;
 	struct hawk_span chunk;
-	uint64_t start, end;
 
-	if (number == index->count)
-		return false;
-	start = walk->block = hawk_block_start(index, number);
-	end = start + hawk_block_size(index, number);
-	claim = hawk_heap_spans_at(&walk->heap->spans, start);
+	walk->block = block->start;
 	walk->is_claimed = claim && hawk_span_is_heap(claim->kind);
-	walk->is_chunk = !walk->is_claimed && find_chunk(walk->heap, number, end, &chunk);
+	walk->is_chunk = !walk->is_claimed && find_chunk(walk->heap, block, &chunk);
 	if (walk->is_claimed) {
-		walk->end = most(claim->end, start + 1);
+		walk->end = most(claim->end, block->start + 1);
 	} else if (walk->is_chunk) {
 		/* Even a damaged heap holds its block. */
 		walk->start = most(chunk.start, walk->end);
 		walk->end = most(chunk.end, end);
 	} else {
 		take_mapping(walk,
-			     has_header(walk->heap, number) ? start - HAWK_HEADER_BYTES : start,
-			     most(end, start + 1));
+			     has_header(walk->heap, block) ? block->start - HAWK_HEADER_BYTES
+							   : block->start,
+			     most(end, block->start + 1));
 	}
-	return true;
 }
 
-struct hawk_error *hawk_heap_add_heaps(struct hawk_heap *heap)
+struct hawk_error *hawk_heaps_take(struct hawk_heaps_walk *walk, const struct hawk_block *blocks,
+				   size_t count)
 {
-	struct heap_walk walk = {.heap = heap};
-	struct hawk_heap_spans more = {0};
 	struct hawk_error *err = NULL;
 
-	while (!err && next_heap(&walk))
-		if (!walk.is_claimed)
+	for (size_t i = 0; i < count && !err; i++) {
+		if (blocks[i].start < walk->end)
+			continue;
+		enter(walk, &blocks[i]);
+		if (!walk->is_claimed)
 			err = hawk_heap_spans_add(
-				&more,
-				(struct hawk_heap_span){.start = walk.start, .end = walk.end});
-	for (size_t i = 0; !err && i < more.count; i++)
-		err = hawk_heap_spans_add(&heap->spans, more.items[i]);
-	hawk_heap_spans_deinit(&more);
+				&walk->found,
+				(struct hawk_heap_span){.start = walk->start, .end = walk->end});
+	}
+	return err;
+}
+
+struct hawk_error *hawk_heaps_add(struct hawk_heaps_walk *walk, struct hawk_heap *heap)
+{
+	struct hawk_error *err = NULL;
+
+	for (size_t i = 0; !err && i < walk->found.count; i++)
+		err = hawk_heap_spans_add(&heap->spans, walk->found.items[i]);
 	return err ? err : hawk_heap_spans_sort(&heap->spans);
+}
+
+void hawk_heaps_end(struct hawk_heaps_walk *walk)
+{
+	hawk_heap_spans_deinit(&walk->found);
 }
 
 void hawk_heap_distrust(struct hawk_heap *heap)
@@ -127,15 +125,29 @@ void hawk_heap_distrust(struct hawk_heap *heap)
 	}
 }
 
+/* Enters the next heap of a loaded one. */
+static bool enter_next(struct hawk_heaps_walk *walk)
+{
+	const struct hawk_block_index *index = &walk->heap->index;
+	uint32_t number = hawk_block_index_first(index, walk->end);
+
+	if (number == index->count)
+		return false;
+	enter(walk, &(struct hawk_block){.start = hawk_block_start(index, number),
+					 .size = hawk_block_size(index, number),
+					 .trace = index->traces[number]});
+	return true;
+}
+
 struct hawk_error *hawk_heap_keep_heaps(const struct hawk_heap *heap, hawk_keep_function *take,
 					void *context)
 {
 	struct hawk_heap bare = *heap;
-	struct heap_walk walk = {.heap = &bare};
+	struct hawk_heaps_walk walk = {.heap = &bare};
 	struct hawk_error *err = NULL;
 
 	bare.spans = (struct hawk_heap_spans){0}; /* without spans of the asking source */
-	while (!err && next_heap(&walk)) {
+	while (!err && enter_next(&walk)) {
 		struct hawk_span numbers[HAWK_CHUNK_NUMBERS];
 		size_t count =
 			walk.is_chunk

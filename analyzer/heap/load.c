@@ -131,8 +131,9 @@ static void forget(struct hawk_heap_found *found)
 }
 
 /* Looks for the source's heap, and takes over what is known before any block. */
-static struct hawk_error *find(const struct hawk_heap_source *source, struct hawk_vtables *vtables,
-			       struct hawk_findings *findings, struct hawk_heap *heap)
+static struct hawk_error *find(const struct hawk_heap_source *source,
+			       const struct hawk_heap_wish *wish, struct hawk_findings *findings,
+			       struct hawk_heap *heap)
 {
 	struct hawk_heap_found *found = &heap->found[heap->found_count];
 	const struct hawk_heap_search search = {
@@ -140,7 +141,7 @@ static struct hawk_error *find(const struct hawk_heap_source *source, struct haw
 		.findings = findings,
 		.damages = &heap->damages,
 		.claimed = &heap->spans,
-		.vtables = vtables,
+		.vtables = wish->vtables,
 	};
 	bool is_there = false;
 	struct hawk_error *err;
@@ -155,15 +156,15 @@ static struct hawk_error *find(const struct hawk_heap_source *source, struct haw
 }
 
 static struct hawk_error *load_from(const struct hawk_heap_source *const *sources, size_t count,
-				    struct hawk_target *target, struct hawk_vtables *vtables,
+				    const struct hawk_heap_wish *wish, struct hawk_target *target,
 				    struct hawk_findings *findings, struct hawk_heap *ret)
 {
-	struct hawk_heap heap = {.target = target};
+	struct hawk_heap heap = {.target = target, .blocks_max = wish->blocks_max};
 	struct hawk_error *err = NULL;
 
 	assert(count <= HAWK_HEAP_SOURCES_MAX);
 	for (size_t i = 0; i < count && !err; i++)
-		err = find(sources[i], vtables, findings, &heap);
+		err = find(sources[i], wish, findings, &heap);
 	if (!err)
 		err = hawk_heap_load_found(findings, &heap);
 	if (err)
@@ -177,7 +178,9 @@ struct hawk_error *hawk_heap_load_from(const struct hawk_heap_source *const *sou
 				       struct hawk_target *target, struct hawk_findings *findings,
 				       struct hawk_heap *ret)
 {
-	return load_from(sources, count, target, NULL, findings, ret);
+	const struct hawk_heap_wish all = {.blocks_max = HAWK_BLOCKS_MAX};
+
+	return load_from(sources, count, &all, target, findings, ret);
 }
 
 /* Returns true if the process was traced. Its blocks are those that the tracer knows, even if its
@@ -188,31 +191,32 @@ static bool was_traced(const struct hawk_heap *heap)
 	       hawk_heap_has_tracer(heap->target);
 }
 
-struct hawk_error *hawk_heap_load_traced(struct hawk_target *target, struct hawk_findings *findings,
-					 struct hawk_heap *ret)
+struct hawk_error *hawk_heap_load_as(const struct hawk_heap_wish *wish, struct hawk_target *target,
+				     struct hawk_findings *findings, struct hawk_heap *ret)
 {
-	if (hawk_target_snapshot(target))
-		return hawk_heap_load_from(snapshot_sources, 1, target, findings, ret);
-	return hawk_heap_load_from(traced_sources, 1, target, findings, ret);
-}
+	bool saved = hawk_target_snapshot(target);
+	struct hawk_error *err = load_from(saved ? snapshot_sources : traced_sources, 1, wish,
+					   target, findings, ret);
 
-struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_vtables *vtables,
-				  struct hawk_findings *findings, struct hawk_heap *ret)
-{
-	struct hawk_error *err;
-
-	err = hawk_heap_load_traced(target, findings, ret);
-	if (err || was_traced(ret) || hawk_target_snapshot(target))
+	if (err || saved || wish->traced_only || was_traced(ret))
 		return err;
 	hawk_heap_deinit(ret);
 	err = load_from(untraced_sources, sizeof(untraced_sources) / sizeof(untraced_sources[0]),
-			target, vtables, findings, ret);
+			wish, target, findings, ret);
 	if (err)
 		return err;
 	err = hawk_heap_report_unread(ret, findings);
 	if (err)
 		hawk_heap_deinit(ret);
 	return err;
+}
+
+struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_vtables *vtables,
+				  struct hawk_findings *findings, struct hawk_heap *ret)
+{
+	const struct hawk_heap_wish all = {.vtables = vtables, .blocks_max = HAWK_BLOCKS_MAX};
+
+	return hawk_heap_load_as(&all, target, findings, ret);
 }
 
 struct hawk_error *hawk_heap_keep(const struct hawk_heap *heap, hawk_keep_function *take,

@@ -34,7 +34,9 @@ struct tallies {
 	/** By number of trace or class; the last one takes traces that are not in the table. */
 	struct tally *items;
 	struct hawk_block_index *index;
+	uint64_t blocks_max; /**< the index takes at most */
 	char *refusal; /**< the reason why the index lacks further blocks; NULL = it has all */
+	struct hawk_heaps_walk heaps;
 	/** By depth: the number among `items` of the latest block that may be carved up. */
 	uint32_t latest[HAWK_BLOCK_DEPTH_MAX + 1];
 	uint64_t sample_mean;
@@ -67,9 +69,23 @@ static struct hawk_error *refuse(struct tallies *tallies, struct hawk_error *err
 	return tallies->refusal ? NULL : &hawk_enomem;
 }
 
+/* Numbers blocks. */
+static struct hawk_error *index_blocks(struct tallies *tallies, const struct hawk_block *blocks,
+				       size_t count)
+{
+	if (tallies->refusal)
+		return NULL;
+	if (tallies->index->count + count > tallies->blocks_max)
+		return refuse(tallies, hawk_error_create(HAWK_ERROR_UNSUPPORTED,
+							 "only sums of the blocks were made"));
+	return refuse(tallies, hawk_block_index_add(tallies->index, blocks, count));
+}
+
 static struct hawk_error *take_blocks(struct tallies *tallies, const struct hawk_block *blocks,
 				      size_t count)
 {
+	struct hawk_error *err;
+
 	for (size_t i = 0; i < count; i++) {
 		const struct hawk_block *block = &blocks[i];
 
@@ -85,9 +101,8 @@ static struct hawk_error *take_blocks(struct tallies *tallies, const struct hawk
 	if (tallies->samples)
 		hawk_site_samples_add_blocks(blocks, count, tallies->sample_mean,
 					     tallies->trace_count, tallies->samples);
-	if (tallies->refusal)
-		return NULL;
-	return refuse(tallies, hawk_block_index_add(tallies->index, blocks, count));
+	err = hawk_heaps_take(&tallies->heaps, blocks, count);
+	return err ? err : index_blocks(tallies, blocks, count);
 }
 
 static struct hawk_error *make_tallies(const struct hawk_heap *heap, struct tallies *tallies)
@@ -95,6 +110,8 @@ static struct hawk_error *make_tallies(const struct hawk_heap *heap, struct tall
 	size_t count = (size_t)heap->trace_count + 1;
 
 	tallies->trace_count = heap->trace_count;
+	tallies->blocks_max = heap->blocks_max;
+	tallies->heaps.heap = heap;
 	tallies->sample_mean = heap->sample_mean;
 	tallies->items = calloc(count, sizeof(*tallies->items));
 	if (heap->sample_mean)
@@ -107,6 +124,7 @@ static void free_tallies(struct tallies *tallies)
 	free(tallies->items);
 	free(tallies->samples);
 	free(tallies->refusal);
+	hawk_heaps_end(&tallies->heaps);
 }
 
 static void add_tally(struct hawk_site *site, const struct tally *tally)
@@ -362,7 +380,7 @@ static struct hawk_error *find_blocks(struct hawk_findings *findings, struct tal
 	report_clipped(&heap->sums, findings);
 	err = distrust_damaged(heap);
 	if (!err)
-		err = hawk_heap_add_heaps(heap);
+		err = hawk_heaps_add(&tallies->heaps, heap);
 	if (err)
 		return err;
 	report_unaccounted(heap, findings);

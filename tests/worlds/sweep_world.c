@@ -109,6 +109,20 @@ void sweep_index(const struct hawk_target *target, const struct hawk_sweep_plan 
 	check(hawk_block_index_finish(index));
 }
 
+static void find_heaps(struct hawk_heap *heap)
+{
+	struct hawk_heaps_walk walk = {.heap = heap};
+
+	for (uint32_t i = 0; i < heap->index.count; i++) {
+		const struct hawk_block block = {.start = hawk_block_start(&heap->index, i),
+						 .size = hawk_block_size(&heap->index, i)};
+
+		check(hawk_heaps_take(&walk, &block, 1));
+	}
+	check(hawk_heaps_add(&walk, heap));
+	hawk_heaps_end(&walk);
+}
+
 void sweep_world_index(struct hawk_heap *heap, const struct hawk_sweep_plan *plan)
 {
 	struct hawk_sweep_result result;
@@ -123,7 +137,7 @@ void sweep_world_index(struct hawk_heap *heap, const struct hawk_sweep_plan *pla
 	check(hawk_block_index_init(&heap->index, hawk_target_present_bytes(heap->target)));
 	sweep_index(heap->target, plan, 1, &heap->index, &result);
 	heap->index.apart = true;
-	check(hawk_heap_add_heaps(heap));
+	find_heaps(heap);
 }
 
 void sweep_world_sweep(struct sweep_world *world)

@@ -338,6 +338,24 @@ SITES_TEST(a_core_cut_anywhere_gives_the_blocks_that_are_left)
 	assert_int_equal(loaded.sums.blocks, HEAP_BYTES / 64 - 1);
 }
 
+SITES_TEST(a_heap_with_more_blocks_than_wished_has_only_sums)
+{
+	const struct hawk_heap_wish wish = {.blocks_max = 100};
+	struct hawk_heap sums;
+
+	fill_heap(world, add_trace(world, 0x401000, 0x402000));
+	load(world);
+	check(hawk_heap_load_as(&wish, world->target, NULL, &sums));
+	assert_non_null(sums.refusal);
+	assert_int_equal(sums.index.count, 0);
+	assert_int_equal(sums.sums.blocks, loaded.sums.blocks);
+	assert_int_equal(sums.sites[0].inuse_objects, loaded.sites[0].inuse_objects);
+	assert_memory_equal(&sums.accounting, &loaded.accounting, sizeof(sums.accounting));
+	assert_int_equal(sums.spans.count, loaded.spans.count);
+	assert_int_equal(sums.spans.items[0].end, loaded.spans.items[0].end);
+	hawk_heap_deinit(&sums);
+}
+
 /* Overwrites fields of the table with random bytes, small numbers and addresses of its own. */
 static void break_table(struct synthetic_heap *built, uint64_t *seed, size_t from, size_t bytes)
 {

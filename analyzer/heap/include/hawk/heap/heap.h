@@ -104,8 +104,9 @@ struct hawk_heap {
 	bool undumped_known;          /**< the list of HAWK_SPAN_UNDUMPED is complete */
 	struct hawk_damages damages;
 	struct hawk_heap_sums sums;
+	uint64_t blocks_max;           /**< more are not numbered: see struct hawk_heap_wish */
 	struct hawk_block_index index; /**< empty if not loaded; see also `refusal` */
-	/** The reason why blocks cannot be numbered (HAWK_ERROR_UNSUPPORTED), or NULL. Sites are
+	/** The reason why blocks are not numbered (HAWK_ERROR_UNSUPPORTED), or NULL. Sites are
 	 * present anyway. */
 	char *refusal;
 	/** Zeros without HAWK_HEAP_COUNTERS, but for HAWK_HEAP_BLOCKS_MISSING. */
@@ -181,14 +182,23 @@ struct hawk_error *hawk_heap_load_from(const struct hawk_heap_source *const *sou
 				       struct hawk_target *target, struct hawk_findings *findings,
 				       struct hawk_heap *ret);
 
-/** As hawk_heap_load_from(), from all known sources. `vtables` tells classes of blocks without
- * stacks, and is found if there are such blocks. It must outlive `ret`; NULL = none are known. */
+struct hawk_heap_wish {
+	/** Tells classes of blocks without stacks, and is found if there are such blocks. Must
+	 * outlive the heap; NULL = none are known. */
+	struct hawk_vtables *vtables;
+	bool traced_only; /**< the tracer's headers or a snapshot, no allocator's structures */
+	/** Upper limit on blocks that are numbered. With more, the heap has only sums, sites and
+	 * spans; with 0, memory does not grow with blocks. */
+	uint64_t blocks_max;
+};
+
+/** As hawk_heap_load_from(), from all known sources. */
+struct hawk_error *hawk_heap_load_as(const struct hawk_heap_wish *wish, struct hawk_target *target,
+				     struct hawk_findings *findings, struct hawk_heap *ret);
+
+/** As hawk_heap_load_as(), with all blocks and sources. */
 struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_vtables *vtables,
 				  struct hawk_findings *findings, struct hawk_heap *ret);
-
-/** As hawk_heap_load_from(), from the tracer's headers or a snapshot alone. */
-struct hawk_error *hawk_heap_load_traced(struct hawk_target *target, struct hawk_findings *findings,
-					 struct hawk_heap *ret);
 void hawk_heap_deinit(struct hawk_heap *heap);
 
 /** What lies at an address. */
