@@ -159,10 +159,7 @@ static void prepare_selector(struct hawk_block_filter *filter)
 	selector->size_high = query->size ? query->size->high : UINT64_MAX;
 	selector->births_matter = query->age != NULL;
 	for (unsigned birth = 0; birth < HAWK_BIRTHS; birth++) {
-		double age = filter->heap->knows & HAWK_HEAP_AGES
-				     ? hawk_heap_age_seconds(filter->heap,
-							     hawk_birth_decode((uint8_t)birth))
-				     : 0;
+		double age = hawk_heap_age_seconds(filter->heap, hawk_birth_decode((uint8_t)birth));
 
 		selector->births[birth] =
 			!query->age || (age >= query->age->low && age <= query->age->high);

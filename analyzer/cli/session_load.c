@@ -302,6 +302,10 @@ struct hawk_error *hawk_session_filter(struct hawk_session *session, struct hawk
 	*ret = NULL;
 	if (hawk_block_query_is_all(&query))
 		return NULL;
+	if (query.age && session->heap->knows && !(session->heap->knows & HAWK_HEAP_AGES))
+		return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
+					 "--age: ages of blocks need the tracer: hawk-core run -- "
+					 "PROGRAM");
 	err = hawk_session_types(session, &types);
 	if (err)
 		return err;

@@ -7,6 +7,7 @@
 #include "hawk/base/cleanup.h"
 #include "hawk/base/quantity.h"
 #include "hawk/names/function_name.h"
+#include "hawk/report/report.h"
 
 enum { BYTES_WIDTH = 12 };
 
@@ -45,9 +46,10 @@ static void put_type(const char *type, struct hawk_output *output)
 struct hawk_error *hawk_report_blocks(const struct hawk_blocks_report *report,
 				      const struct hawk_screen *screen)
 {
-	static const struct hawk_block_form form = {
+	bool aged = report->heap->knows & HAWK_HEAP_AGES;
+	const struct hawk_block_form form = {
 		.aged = "  %11.1f  %s",
-		.ageless = "            -  %s",
+		.ageless = aged ? "            -  %s" : "%.0s", /* without the kind */
 		.begin = begin,
 		.typeless = "\n",
 		.put_type = put_type,
@@ -57,8 +59,9 @@ struct hawk_error *hawk_report_blocks(const struct hawk_blocks_report *report,
 
 	if (!report->heap->knows)
 		return NULL;
-	hawk_output_printf(screen->output, "%-18s  %12s  %-5s  %-16s  %11s  %s  %s\n", "address",
-			   "size", "state", "site", "age_seconds", "kind", "type");
+	hawk_output_printf(screen->output, "%-18s  %12s  %-5s  %-16s%s  type\n", "address", "size",
+			   "state", hawk_report_group_word(report->heap, 1),
+			   aged ? "  age_seconds  kind" : "");
 	err = hawk_block_lines_put(report, &form, screen->output, &count);
 	if (!err && report->top)
 		hawk_output_printf(

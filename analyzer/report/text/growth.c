@@ -102,7 +102,7 @@ void hawk_growth_append_reason(struct hawk_text *text, const struct hawk_growth 
 				 hawk_quantity_seconds(growth->life_seconds).text);
 		return;
 	case HAWK_REASON_NO_AGES:
-		hawk_text_puts(text, "when its blocks were made is not known");
+		hawk_text_puts(text, "ages of blocks need the tracer");
 		return;
 	case HAWK_REASON_FEW_BLOCKS:
 		append_few(text, facts);
@@ -293,7 +293,8 @@ void hawk_report_growth(const struct hawk_growth_report *report, const struct ha
 		return;
 	}
 	if (!(heap->knows & HAWK_HEAP_AGES)) {
-		hawk_screen_heading(screen, "Growth: unknown, nothing tells when blocks were made");
+		hawk_screen_heading(screen, "Growth: unknown, ages of blocks need the tracer: "
+					    "hawk-core run -- PROGRAM");
 		return;
 	}
 	hawk_screen_heading(screen, "Growth of sites in %s (%s of %s)",

@@ -23,6 +23,13 @@ const char *hawk_report_kind_name(uint8_t kind)
 	return known ? names[kind] : "unknown";
 }
 
+const char *hawk_report_group_word(const struct hawk_heap *heap, size_t count)
+{
+	if (heap->knows & HAWK_HEAP_STACKS)
+		return count == 1 ? "site" : "sites";
+	return count == 1 ? "class" : "classes";
+}
+
 static void put_row(const struct hawk_screen *screen, const char *name, uint64_t bytes,
 		    uint64_t whole, const char *remark)
 {

@@ -230,12 +230,15 @@ static void put_record(const struct hawk_leaks_report *report, const struct hawk
 	double age = hawk_heap_age_seconds(heap, record->oldest_units);
 	bool one = record->objects == 1;
 
-	hawk_output_printf(
-		screen->output, "%4zu %*s %12s  %-14s %016llx\n", i + 1, screen->full ? 18 : 10,
-		size.text, hawk_quantity_count(record->objects).text,
-		record->has_birth ? hawk_quantity_seconds(age).text : "?",
-		record->site < heap->site_count ? (unsigned long long)heap->sites[record->site].id
-						: (unsigned long long)HAWK_SITE_LOST);
+	hawk_output_printf(screen->output, "%4zu %*s %12s  ", i + 1, screen->full ? 18 : 10,
+			   size.text, hawk_quantity_count(record->objects).text);
+	if (heap->knows & HAWK_HEAP_AGES)
+		hawk_output_printf(screen->output, "%-14s ",
+				   record->has_birth ? hawk_quantity_seconds(age).text : "?");
+	hawk_output_printf(screen->output, "%016llx\n",
+			   record->site < heap->site_count
+				   ? (unsigned long long)heap->sites[record->site].id
+				   : (unsigned long long)HAWK_SITE_LOST);
 	hawk_site_stacks_put(stacks, record->site);
 	put_evidence(report, screen, record);
 	put_example(report, screen,
@@ -262,8 +265,9 @@ static void put_kind(const struct hawk_leaks_report *report, const struct hawk_s
 	hawk_screen_heading(screen, "%c%s: %s loss record%s", kind_names[kind][0] - 32,
 			    kind_names[kind] + 1, hawk_quantity_count(all).text,
 			    all == 1 ? "" : "s");
-	hawk_screen_faint(screen, "   # %*s %12s  %-14s %s\n", screen->full ? 18 : 10, "size",
-			  "blocks", "oldest", "site");
+	hawk_screen_faint(screen, "   # %*s %12s  %s%s\n", screen->full ? 18 : 10, "size", "blocks",
+			  report->heap->knows & HAWK_HEAP_AGES ? "oldest         " : "",
+			  hawk_report_group_word(report->heap, 1));
 	for (; *at < end && report->selection->records[*at]->kind == kind; ++*at)
 		put_record(report, screen, stacks, *at);
 }
@@ -318,10 +322,11 @@ static void put_leaders(const struct hawk_leaks_report *report, const struct haw
 	for (size_t i = 0; i < end; i++)
 		hawk_site_stacks_add(&stacks, report->leaders[i].site);
 	hawk_site_stacks_compare(&stacks);
-	hawk_screen_heading(screen, "Lost through definitely lost blocks of %s site%s",
-			    hawk_quantity_count(count).text, count == 1 ? "" : "s");
+	hawk_screen_heading(screen, "Lost through definitely lost blocks of %s %s",
+			    hawk_quantity_count(count).text,
+			    hawk_report_group_word(report->heap, count));
 	hawk_screen_faint(screen, "   # %10s %12s  %-14s %s\n", "lost size", "blocks", "through",
-			  "site");
+			  hawk_report_group_word(report->heap, 1));
 	for (size_t i = 0; i < end; i++)
 		put_leader(report, screen, &stacks, i);
 	if (end < count)

@@ -49,7 +49,8 @@ void hawk_report_retained_sites(const struct hawk_pointer_report *report,
 		hawk_site_stacks_on(screen, report->symbols, report->heap,
 				    hawk_report_depth(report, DEFAULT_DEPTH, screen->full));
 
-	hawk_screen_heading(screen, "Sites by retained bytes (%s of %s)",
+	hawk_screen_heading(screen, "%s by retained bytes (%s of %s)",
+			    report->heap->knows & HAWK_HEAP_STACKS ? "Sites" : "Classes",
 			    hawk_quantity_count(end).text, hawk_quantity_count(sites->count).text);
 	if (!sites->count) {
 		hawk_report_put_none(report, screen);
@@ -57,7 +58,7 @@ void hawk_report_retained_sites(const struct hawk_pointer_report *report,
 	}
 	hawk_report_put_sampling(report, screen);
 	hawk_screen_faint(screen, "   # %12s %10s %12s  %s\n", "retained", "shallow", "blocks",
-			  "site");
+			  hawk_report_group_word(report->heap, 1));
 	for (size_t i = 0; i < end; i++)
 		hawk_site_stacks_add(&stacks, sites->items[i].site);
 	hawk_site_stacks_compare(&stacks);

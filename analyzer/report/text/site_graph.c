@@ -144,7 +144,8 @@ struct hawk_error *hawk_report_site_graph(const struct hawk_pointer_report *repo
 	err = hawk_site_edges_make(graph, report->heap->site_count, &by);
 	if (err)
 		return err;
-	hawk_screen_heading(screen, "Sites, and what holds their blocks (%s of %s)",
+	hawk_screen_heading(screen, "%s, and what holds their blocks (%s of %s)",
+			    report->heap->knows & HAWK_HEAP_STACKS ? "Sites" : "Classes",
 			    hawk_quantity_count(end).text, hawk_quantity_count(list->count).text);
 	if (!end) {
 		hawk_report_put_none(report, screen);
@@ -152,7 +153,8 @@ struct hawk_error *hawk_report_site_graph(const struct hawk_pointer_report *repo
 	}
 	hawk_report_put_sampling(report, screen);
 	hawk_screen_faint(screen, "%10s %12s  %-16s  %s\n    %10s %8s  %s\n", "size", "blocks",
-			  "site", report->heap->knows & HAWK_HEAP_STACKS ? "allocated by" : "class",
+			  hawk_report_group_word(report->heap, 1),
+			  report->heap->knows & HAWK_HEAP_STACKS ? "allocated by" : "name",
 			  "held size", "blocks", "held");
 	hawk_report_put_rows(report, screen, put_sites,
 			     &(struct site_rows){report, &by, list->sites, end});

@@ -78,22 +78,27 @@ static void put_row(const struct hawk_report *report, const struct hawk_screen *
 		return;
 	}
 	hawk_output_printf(
-		screen->output, "%4zu %*s %8s %12s  %-14s %016llx", number, screen->full ? 18 : 10,
-		size.text,
+		screen->output, "%4zu %*s %8s %12s  ", number, screen->full ? 18 : 10, size.text,
 		hawk_quantity_share(by_count ? site->inuse_objects : site->inuse_bytes, whole).text,
-		hawk_quantity_count(site->inuse_objects).text, oldest_text(report, site, &age),
-		(unsigned long long)site->id);
+		hawk_quantity_count(site->inuse_objects).text);
+	if (report->heap->knows & HAWK_HEAP_AGES)
+		hawk_output_printf(screen->output, "%-14s ", oldest_text(report, site, &age));
+	hawk_output_printf(screen->output, "%016llx", (unsigned long long)site->id);
 }
 
-static void put_heads(const struct hawk_screen *screen, enum hawk_site_sort sort)
+static void put_heads(const struct hawk_screen *screen, const struct hawk_heap *heap,
+		      enum hawk_site_sort sort)
 {
+	const char *word = hawk_report_group_word(heap, 1);
+
 	if (sort == HAWK_SITE_SORT_TOTAL)
 		hawk_screen_faint(screen, "   # %*s %8s %12s %9s %9s  %s\n",
 				  screen->full ? FULL_TOTAL_WIDTH : 10, "allocated", "share",
-				  "blocks", "average", "temporary", "site");
+				  "blocks", "average", "temporary", word);
 	else
-		hawk_screen_faint(screen, "   # %*s %8s %12s  %-14s %s\n", screen->full ? 18 : 10,
-				  "size", "share", "blocks", "oldest", "site");
+		hawk_screen_faint(screen, "   # %*s %8s %12s  %s%s\n", screen->full ? 18 : 10,
+				  "size", "share", "blocks",
+				  heap->knows & HAWK_HEAP_AGES ? "oldest         " : "", word);
 }
 
 /** Prints the error behind a row of estimates. */
@@ -133,7 +138,7 @@ static void put_list(const struct hawk_report *report, const struct hawk_screen 
 	for (size_t i = 0; i < end; i++)
 		hawk_site_stacks_add(&stacks, sites[i]);
 	hawk_site_stacks_compare(&stacks);
-	put_heads(screen, plan->sort);
+	put_heads(screen, report->heap, plan->sort);
 	for (size_t i = 0; i < end; i++) {
 		const struct hawk_site *site = &report->heap->sites[sites[i]];
 		size_t place = place_in(plan, sites[i]);
@@ -164,16 +169,17 @@ static void put_section(const struct hawk_report *report, const struct hawk_scre
 			const struct list_plan *plan)
 {
 	static const char *const titles[] = {
-		[HAWK_SITE_SORT_SIZE] = "Top sites by live bytes",
-		[HAWK_SITE_SORT_COUNT] = "Top sites by live blocks",
-		[HAWK_SITE_SORT_TOTAL] = "Top sites by bytes allocated since start",
+		[HAWK_SITE_SORT_SIZE] = "live bytes",
+		[HAWK_SITE_SORT_COUNT] = "live blocks",
+		[HAWK_SITE_SORT_TOTAL] = "bytes allocated since start",
 	};
 	size_t all, end;
 
 	hawk_site_list_sort(report->list, report->heap, plan->sort);
 	all = hawk_site_list_nonzero(report->list, report->heap, plan->sort);
 	end = plan->top && plan->top < all ? plan->top : all;
-	hawk_screen_heading(screen, "%s (%s of %s%s)", titles[plan->sort],
+	hawk_screen_heading(screen, "Top %s by %s (%s of %s%s)",
+			    hawk_report_group_word(report->heap, 0), titles[plan->sort],
 			    hawk_quantity_count(end).text, hawk_quantity_count(all).text,
 			    report->filtered ? matching_text(report).text : "");
 	if (end)

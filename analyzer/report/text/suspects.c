@@ -364,8 +364,9 @@ void hawk_report_suspects(const struct hawk_suspects_report *suspects,
 		return;
 	}
 	hawk_screen_heading(
-		screen, "Suspects: %zu site%s behind %s of the heap, and what to ask next",
-		suspects->found->count, suspects->found->count == 1 ? "" : "s",
+		screen, "Suspects: %zu %s behind %s of the heap, and what to ask next",
+		suspects->found->count,
+		hawk_report_group_word(suspects->pointers->heap, suspects->found->count),
 		hawk_quantity_share(suspects->found->explained_bytes, suspects->found->heap_bytes)
 			.text);
 	put_all(suspects, screen);

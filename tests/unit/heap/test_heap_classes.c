@@ -162,11 +162,11 @@ CLASS_TEST(suspects_are_classes)
 	hawk_report_suspects(&report, &world->screen);
 	class_world_end(world);
 	class_world_expect(world, "Order");
-	class_world_expect(world, "when its blocks were made is not known");
+	class_world_expect(world, "ages of blocks need the tracer");
 	class_world_begin_json(world, &json);
 	hawk_report_suspects_json(&report, &json);
 	class_world_end_json(world, &json);
-	class_world_expect(world, "when its blocks were made is not known");
+	class_world_expect(world, "ages of blocks need the tracer");
 	hawk_suspects_deinit(&found);
 }
 
@@ -427,7 +427,7 @@ CLASS_TEST(blocks_have_no_age)
 	class_world_begin(world, false);
 	check(hawk_report_blocks(&report, &world->screen));
 	class_world_end(world);
-	class_world_expect(world, "  -  unknown");
+	class_world_expect(world, "state  class             type\n");
 	check(hawk_report_blocks_json(&report, class_world_begin(world, false)));
 	class_world_end(world);
 	class_world_expect(world, "\"age_seconds\":null,\"kind\":\"unknown\"");

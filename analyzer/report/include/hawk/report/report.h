@@ -73,6 +73,9 @@ struct hawk_error *hawk_report_json_scopes(const struct hawk_report *report,
 /** "malloc", "new[]" ...: the names of enum hawk_block_kind. */
 const char *hawk_report_kind_name(uint8_t kind);
 
+/** Returns the word for `count` groups of blocks: "sites", or "classes" if no block has a stack. */
+const char *hawk_report_group_word(const struct hawk_heap *heap, size_t count);
+
 /** "thread 4711 worker" */
 void hawk_report_put_thread(const struct hawk_thread *thread, const struct hawk_screen *screen);
 

@@ -77,7 +77,7 @@ function crash(report) {
 function ledger(heap) {
   const known = heap.writable_bytes ?? 0;
   const parts = [
-    ["requested", "by the program, live", heap.inuse_bytes],
+    ["requested", heap.traced ? "by the program, live" : "live blocks, usable sizes", heap.inuse_bytes],
     ["headers", "the tracer's, before each block", heap.header_bytes],
     ["allocator", "free and cached chunks", heap.overhead_bytes],
     ["unused", "zero pages of the heap", heap.never_used_bytes],
@@ -90,7 +90,7 @@ function ledger(heap) {
 
 function memory(report) {
   const { heap } = report.analyze;
-  if (!heap.traced)
+  if (heap.unknown)
     return h("section", { class: "card" }, h("h2", {}, "Where its memory is"), h("p", {}, `Unknown: ${heap.unknown}. ${heap.traced === false ? "Next time start it with: hawk-core run -- PROGRAM ARGUMENTS" : ""}`));
   const parts = ledger(heap);
   const whole = heap.writable_bytes ?? parts.reduce((sum, [, , size]) => sum + size, 0);
