@@ -113,6 +113,9 @@ static bool find_root(struct hawk_near *near, uint64_t *budget, bool wide, uint6
 	return false;
 }
 
+/** Elements after which a root is given up if less than half of them agree. */
+enum { FEW = 16 };
+
 /** Counts elements that agree with their extents. */
 struct agreement {
 	struct hawk_near *near;
@@ -129,6 +132,9 @@ static bool agree(void *context, const struct hawk_jemalloc_element *element)
 	    hawk_word(agreement->near, element->extent + 16, &bytes) &&
 	    element->page - (address & -UINT64_C(1) << PAGE_LOG2) <= bytes)
 		agreement->fit++;
+	/* Every list head of a program may look like a root: most of them fail at once. */
+	if (agreement->seen >= FEW && agreement->fit * 2 < agreement->seen)
+		return false;
 	return agreement->seen < 4096;
 }
 
