@@ -219,14 +219,60 @@ struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_vtable
 	return hawk_heap_load_as(&all, target, findings, ret);
 }
 
-struct hawk_error *hawk_heap_keep(const struct hawk_heap *heap, hawk_keep_function *take,
-				  void *context)
+struct hawk_error *hawk_heap_find_allocators(const struct hawk_heap *heap,
+					     struct hawk_findings *findings, struct hawk_heap *ret)
+{
+	const struct hawk_heap_wish no_types = {0};
+	struct hawk_heap beside = {.target = heap->target};
+	struct hawk_error *err = NULL;
+
+	for (size_t i = 0; i < heap->spans.count && !err; i++) {
+		struct hawk_heap_span span = heap->spans.items[i];
+
+		span.source = HAWK_HEAP_SOURCES_MAX;
+		if (span.kind == HAWK_SPAN_METADATA)
+			err = hawk_heap_spans_add(&beside.spans, span);
+	}
+	for (size_t i = 0; i < sizeof(untraced_sources) / sizeof(untraced_sources[0]) && !err; i++)
+		err = find(untraced_sources[i], &no_types, findings, &beside);
+	if (err)
+		hawk_heap_deinit(&beside);
+	else
+		*ret = beside;
+	return err;
+}
+
+static struct hawk_error *keep_found(const struct hawk_heap *heap, hawk_keep_function *take,
+				     void *context)
 {
 	struct hawk_error *err = NULL;
 
 	for (unsigned i = 0; i < heap->found_count && !err; i++)
 		if (heap->found[i].source->keep)
 			err = heap->found[i].source->keep(heap, &heap->found[i], take, context);
+	return err;
+}
+
+static struct hawk_error *keep_allocators(const struct hawk_heap *heap, hawk_keep_function *take,
+					  void *context)
+{
+	struct hawk_heap allocators;
+	struct hawk_error *err = hawk_heap_find_allocators(heap, NULL, &allocators);
+
+	if (err)
+		return err;
+	err = keep_found(&allocators, take, context);
+	hawk_heap_deinit(&allocators);
+	return err;
+}
+
+struct hawk_error *hawk_heap_keep(const struct hawk_heap *heap, hawk_keep_function *take,
+				  void *context)
+{
+	struct hawk_error *err = keep_found(heap, take, context);
+
+	if (!err && heap->knows & HAWK_HEAP_HEADERS)
+		err = keep_allocators(heap, take, context);
 	return err ? err : hawk_heap_keep_heaps(heap, take, context);
 }
 

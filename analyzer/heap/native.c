@@ -287,25 +287,66 @@ static void forget(struct hawk_heap_found *found)
 	found->state = NULL;
 }
 
-bool hawk_heap_allocator(const struct hawk_heap_found *found, struct hawk_allocator *ret)
+bool hawk_allocator_describe(const struct hawk_heap_found *found, struct hawk_allocator *ret)
 {
 	const struct native *native = found->state;
-	struct hawk_piece piece;
-	void *cursor;
 
 	if (found->source->walk != walk)
 		return false;
 	*ret = (struct hawk_allocator){.name = native->walker->name};
 	native->walker->describe(native->state, ret);
 	ret->samples = native->sample_count;
-	cursor = native->walker->begin(native->state);
-	while (cursor && native->walker->next(cursor, true, &piece)) {
+	return true;
+}
+
+bool hawk_allocator_arena(const struct hawk_heap_found *found, size_t number,
+			  struct hawk_allocator_arena *ret)
+{
+	const struct native *native = found->state;
+
+	return found->source->walk == walk && native->walker->arena &&
+	       native->walker->arena(native->state, number, ret);
+}
+
+bool hawk_allocator_thread_arenas(const struct hawk_heap_found *found, uint32_t *ret)
+{
+	const struct native *native = found->state;
+
+	if (found->source->walk != walk || !native->walker->thread_arenas)
+		return false;
+	native->walker->thread_arenas(native->state, ret);
+	return true;
+}
+
+void *hawk_allocator_begin(const struct hawk_heap_found *found)
+{
+	const struct native *native = found->state;
+
+	return found->source->walk == walk ? native->walker->begin(native->state) : NULL;
+}
+
+bool hawk_allocator_next(const struct hawk_heap_found *found, void *pieces, struct hawk_piece *ret)
+{
+	const struct native *native = found->state;
+
+	return native->walker->next(pieces, true, ret);
+}
+
+bool hawk_heap_allocator(const struct hawk_heap_found *found, struct hawk_allocator *ret)
+{
+	struct hawk_piece piece;
+	void *pieces;
+
+	if (!hawk_allocator_describe(found, ret))
+		return false;
+	pieces = hawk_allocator_begin(found);
+	while (pieces && hawk_allocator_next(found, pieces, &piece)) {
 		ret->objects[piece.state]++;
 		ret->bytes[piece.state] += piece.bytes;
 		ret->bytes[HAWK_PIECE_OVERHEAD] += piece.overhead;
 	}
-	free(cursor);
-	return cursor;
+	free(pieces);
+	return pieces;
 }
 
 bool hawk_heap_is_aligned_within(const struct hawk_heap *heap, uint32_t block, uint64_t pointer)

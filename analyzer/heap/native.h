@@ -12,15 +12,6 @@
 #include "hawk/heap/source.h"
 #include "walker.h"
 
-struct hawk_piece {
-	uint64_t start; /**< of the block or other piece */
-	uint64_t bytes; /**< usable, or as requested if the walker is `exact` */
-	enum hawk_piece_state state;
-	uint64_t found;     /**< HAWK_PIECE_DAMAGED: the impossible word */
-	uint64_t neighbour; /**< likewise: the block below, which may have run over; 0 = none */
-	uint64_t overhead;  /**< bytes of the allocator's that belong to the piece */
-};
-
 /** A block whose stack the allocator took. */
 struct hawk_sample {
 	uint64_t start;
@@ -49,6 +40,9 @@ struct hawk_walker {
 	bool (*next)(void *cursor, bool all, struct hawk_piece *ret);
 	/** Fills all of `ret` but the sums. */
 	void (*describe)(const void *state, struct hawk_allocator *ret);
+	/** As hawk_allocator_arena() and hawk_allocator_thread_arenas(). NULL: no arenas. */
+	bool (*arena)(const void *state, size_t number, struct hawk_allocator_arena *ret);
+	void (*thread_arenas)(const void *state, uint32_t *ret);
 	/** Returns true if the program may have been given an aligned pointer into the block at
 	 * `address`, instead of its start. NULL: never. */
 	bool (*aligns_within)(const void *state, uint64_t address);

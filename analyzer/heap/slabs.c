@@ -165,7 +165,9 @@ bool hawk_slab_heap_next(void *context, bool all, struct hawk_piece *ret)
 			*ret = (struct hawk_piece){.start = slab->start +
 							    cursor->index++ * slab->object_bytes,
 						   .bytes = slab->object_bytes,
-						   .state = piece_states[state]};
+						   .state = piece_states[state],
+						   .arena = HAWK_NOT_KNOWN,
+						   .thread = HAWK_NOT_KNOWN};
 			return true;
 		}
 	}
@@ -177,6 +179,8 @@ struct hawk_error *hawk_slab_heap_spans(const void *state, struct hawk_heap_span
 	const struct hawk_slab_heap *heap = state;
 	struct hawk_error *err = hawk_claims_put(&heap->memory, HAWK_SPAN_HEAP, ret);
 
+	if (!err)
+		err = hawk_claims_put(&heap->free, HAWK_SPAN_FREE, ret);
 	return err ? err : hawk_claims_put(&heap->metadata, HAWK_SPAN_METADATA, ret);
 }
 
@@ -193,5 +197,6 @@ void hawk_slab_heap_deinit(struct hawk_slab_heap *heap)
 {
 	hawk_slabs_deinit(&heap->slabs);
 	hawk_claims_deinit(&heap->memory);
+	hawk_claims_deinit(&heap->free);
 	hawk_claims_deinit(&heap->metadata);
 }

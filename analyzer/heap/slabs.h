@@ -68,6 +68,7 @@ struct hawk_slab_heap {
 	const char *version; /**< NULL = not known */
 	struct hawk_slabs slabs;
 	struct hawk_claims memory;   /**< all of the allocator's; other walkers leave it */
+	struct hawk_claims free;     /**< parts of it: whole free extents or spans; unsorted */
 	struct hawk_claims metadata; /**< the parts without blocks */
 	uint64_t differing; /**< slabs whose count of free objects differs from their lists */
 	bool incomplete;    /**< some blocks may be overlooked */

@@ -120,7 +120,9 @@ struct hawk_glibc {
 	size_t special_count, special_capacity;
 	uint64_t special_most;               /**< as many chunks can be in the core */
 	uint64_t mapped_count, mapped_bytes; /**< as found; compare with `parameters` */
-	bool lists_cross;  /**< lists of free chunks hold more than there can be: they lie */
+	uint64_t cache_below; /**< distance of a thread's cache pointer below the thread pointer; 0
+				 = not known */
+	bool lists_cross;     /**< lists of free chunks hold more than there can be: they lie */
 	bool main_missing; /**< the core lacks the C library's data: its main arena was guessed */
 };
 
@@ -197,6 +199,9 @@ struct hawk_error *hawk_glibc_add_run(struct hawk_glibc *glibc, const struct haw
 /** Adds all runs to the claims of other allocators, and sorts them. The caller frees `ret`, also
  * after an error. */
 struct hawk_error *hawk_glibc_claims(const struct hawk_glibc *glibc, struct hawk_claims *ret);
+
+/** Fills the index of the arena that each thread of the target uses, UINT32_MAX = not known. */
+void hawk_glibc_thread_arenas(const struct hawk_glibc *glibc, uint32_t *ret);
 
 /** Sorts runs by address, and drops runs that reach into an earlier one. */
 void hawk_glibc_sort_runs(struct hawk_glibc *glibc);

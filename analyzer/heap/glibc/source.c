@@ -89,6 +89,7 @@ static const uint8_t piece_states[] = {
 
 static bool next(void *cursor, bool all, struct hawk_piece *ret)
 {
+	const struct hawk_glibc_cursor *at = cursor;
 	struct hawk_glibc_chunk chunk;
 
 	(void)all;
@@ -98,13 +99,54 @@ static bool next(void *cursor, bool all, struct hawk_piece *ret)
 				   .bytes = chunk.bytes,
 				   .state = piece_states[chunk.state],
 				   .found = chunk.word,
-				   .neighbour = chunk.neighbour};
+				   .neighbour = chunk.neighbour,
+				   .arena = at->glibc->runs[at->run].arena,
+				   .thread = HAWK_NOT_KNOWN};
+	if (ret->state == HAWK_PIECE_CACHED || ret->state == HAWK_PIECE_INTERNAL)
+		ret->thread = chunk.owner;
 	if (ret->state == HAWK_PIECE_LIVE || ret->state == HAWK_PIECE_INTERNAL) {
 		ret->start += HAWK_CHUNK_HEADER_BYTES;
 		ret->bytes = chunk.usable;
 		ret->overhead = chunk.bytes - chunk.usable;
+		ret->before = HAWK_CHUNK_HEADER_BYTES;
 	}
 	return true;
+}
+
+static void add_settings(const struct hawk_glibc_parameters *parameters, struct hawk_allocator *ret)
+{
+	const struct hawk_allocator_setting settings[HAWK_ALLOCATOR_SETTINGS] = {
+		{"trim_threshold", parameters->trim_threshold},
+		{"top_pad", parameters->top_pad},
+		{"mmap_threshold", parameters->mmap_threshold},
+		{"arena_max", parameters->arena_max},
+		{"tcache_count", parameters->tcache_count},
+	};
+
+	memcpy(ret->settings, settings, sizeof(settings));
+	ret->setting_count = parameters->known ? HAWK_ALLOCATOR_SETTINGS : 0;
+}
+
+static bool arena(const void *state, size_t number, struct hawk_allocator_arena *ret)
+{
+	const struct hawk_glibc *glibc = state;
+	const struct hawk_glibc_arena *arena;
+
+	if (number >= glibc->arena_count)
+		return false;
+	arena = &glibc->arenas[number];
+	*ret = (struct hawk_allocator_arena){
+		.address = arena->start,
+		.system_bytes = arena->system_bytes,
+		.is_main = arena->is_main,
+		.is_locked = arena->is_locked,
+	};
+	return true;
+}
+
+static void thread_arenas(const void *state, uint32_t *ret)
+{
+	hawk_glibc_thread_arenas(state, ret);
 }
 
 static void describe(const void *state, struct hawk_allocator *ret)
@@ -114,6 +156,7 @@ static void describe(const void *state, struct hawk_allocator *ret)
 	const struct hawk_glibc *glibc = state;
 	const struct hawk_glibc_parameters *parameters = &glibc->parameters;
 
+	add_settings(parameters, ret);
 	ret->arenas = glibc->arena_count;
 	ret->incomplete = glibc->main_missing || !parameters->known;
 	if (glibc->arena_count)
@@ -161,6 +204,8 @@ const struct hawk_walker hawk_walker_glibc = {
 	.begin = begin,
 	.next = next,
 	.describe = describe,
+	.arena = arena,
+	.thread_arenas = thread_arenas,
 	.keep = keep,
 	.forget = forget,
 };

@@ -254,6 +254,7 @@ static struct hawk_error *add_threads(struct hawk_glibc *glibc, struct hawk_near
 	*complete = count && !hawk_target_is_incomplete(glibc->target);
 	for (size_t i = 0; i < count && i < THREADS_TRIED && offsets.count < offsets.most; i++)
 		find_offsets(glibc, near, hawk_thread_pointer(&threads[i]), &offsets);
+	glibc->cache_below = offsets.count ? offsets.items[0] : 0;
 	for (size_t i = 0; i < count && !err; i++) {
 		uint64_t pointer = hawk_thread_pointer(&threads[i]), block;
 		struct cache cache;

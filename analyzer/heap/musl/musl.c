@@ -307,7 +307,13 @@ bool hawk_musl_next(struct hawk_musl_cursor *cursor, struct hawk_musl_block *ret
 			cursor->depth--;
 			continue;
 		}
-		if (!(group->live >> slot & 1))
+		ret->is_free = !(group->live >> slot & 1);
+		if (ret->is_free && cursor->all) {
+			ret->start = group->start + HAWK_MUSL_GROUP_HEADER + slot * group->stride;
+			ret->requested = group->stride;
+			return true;
+		}
+		if (ret->is_free)
 			continue;
 		content = read_slot(&cursor->near, group, slot, ret);
 		if (content == BLOCK)

@@ -33,10 +33,11 @@ struct hawk_musl {
 	uint64_t differing;        /**< groups that do not lead back to their description */
 };
 
-/** A live block. */
+/** A live block, or a free slot. */
 struct hawk_musl_block {
 	uint64_t start;
-	uint64_t requested;
+	uint64_t requested; /**< bytes; all of a free slot */
+	bool is_free;
 };
 
 /** Finds the context and all groups. Sets `*is_there` to false if none exist; then nothing needs
@@ -50,10 +51,12 @@ enum {
 	HAWK_MUSL_GROUP_HEADER = 16, /**< bytes before a group's first slot */
 };
 
-/** Walks live blocks in ascending order. Start with zeros, `musl` and `near.target`. */
+/** Walks live blocks, or with `all` free slots as well, in ascending order. Start with zeros,
+ * `musl` and `near.target`. */
 struct hawk_musl_cursor {
 	const struct hawk_musl *musl;
 	struct hawk_near near;
+	bool all;
 	size_t next; /**< the next group that lies in no other one */
 	struct {
 		size_t group;
@@ -62,7 +65,7 @@ struct hawk_musl_cursor {
 	unsigned depth;        /**< 0 = between groups */
 };
 
-/** Gives the next block; returns false behind the last one. */
+/** Gives the next one; returns false behind the last one. */
 bool hawk_musl_next(struct hawk_musl_cursor *cursor, struct hawk_musl_block *ret);
 
 #endif

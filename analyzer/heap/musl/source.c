@@ -37,12 +37,17 @@ static void *begin(const void *state)
 
 static bool next(void *cursor, bool all, struct hawk_piece *ret)
 {
+	struct hawk_musl_cursor *at = cursor;
 	struct hawk_musl_block block;
 
-	(void)all;
-	if (!hawk_musl_next(cursor, &block))
+	at->all = all;
+	if (!hawk_musl_next(at, &block))
 		return false;
-	*ret = (struct hawk_piece){.start = block.start, .bytes = block.requested};
+	*ret = (struct hawk_piece){.start = block.start,
+				   .bytes = block.requested,
+				   .state = block.is_free ? HAWK_PIECE_FREE : HAWK_PIECE_LIVE,
+				   .arena = HAWK_NOT_KNOWN,
+				   .thread = HAWK_NOT_KNOWN};
 	return true;
 }
 

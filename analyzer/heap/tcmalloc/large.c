@@ -189,13 +189,16 @@ static struct hawk_error *add_large(struct hawk_tcmalloc *tcmalloc, struct hawk_
 		   : hawk_claims_add(&tcmalloc->heap.metadata, address, address + HAWK_SPAN_BYTES);
 }
 
+/* Adds a free span, which is still the allocator's memory. */
 static struct hawk_error *add_free(struct hawk_tcmalloc *tcmalloc, uint64_t address,
 				   const struct hawk_tcmalloc_span *span)
 {
-	struct hawk_error *err =
-		hawk_claims_add(&tcmalloc->heap.memory, span->page << HAWK_TCMALLOC_PAGE_LOG2,
-				(span->page + span->pages) << HAWK_TCMALLOC_PAGE_LOG2);
+	uint64_t start = span->page << HAWK_TCMALLOC_PAGE_LOG2;
+	uint64_t end = (span->page + span->pages) << HAWK_TCMALLOC_PAGE_LOG2;
+	struct hawk_error *err = hawk_claims_add(&tcmalloc->heap.memory, start, end);
 
+	if (!err)
+		err = hawk_claims_add(&tcmalloc->heap.free, start, end);
 	return err ? err
 		   : hawk_claims_add(&tcmalloc->heap.metadata, address, address + HAWK_SPAN_BYTES);
 }
@@ -214,7 +217,7 @@ static struct hawk_error *read_leaf(struct hawk_tcmalloc *tcmalloc, struct hawk_
 		if (!hawk_tcmalloc_span(near, address, &span) ||
 		    span.page != first_page + (at - leaf) / 8)
 			continue;
-		if (span.location) /* free, but still the allocator's memory */
+		if (span.location)
 			err = add_free(tcmalloc, address, &span);
 		else if (!span.size_class)
 			err = add_large(tcmalloc, near, address, &span);

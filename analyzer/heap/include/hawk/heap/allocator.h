@@ -7,7 +7,10 @@
 #define HAWK_ANALYZER_HEAP_ALLOCATOR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+struct hawk_heap_found;
 
 /** The state of a piece of an allocator's memory. */
 enum hawk_piece_state {
@@ -24,6 +27,41 @@ enum hawk_piece_state {
 	HAWK_PIECE_STATES
 };
 
+/** No arena, or no thread. */
+static const uint32_t HAWK_NOT_KNOWN = UINT32_MAX;
+
+/** A block, or another piece of an allocator's memory. */
+struct hawk_piece {
+	uint64_t start; /**< of the block or other piece */
+	uint64_t bytes; /**< usable, or as requested if the walker is `exact` */
+	enum hawk_piece_state state;
+	uint64_t found;     /**< HAWK_PIECE_DAMAGED: the impossible word */
+	uint64_t neighbour; /**< likewise: the block below, which may have run over; 0 = none */
+	uint64_t overhead;  /**< bytes of the allocator's that belong to the piece */
+	uint64_t before;    /**< some of these lie below `start` */
+	uint32_t arena;     /**< number; HAWK_NOT_KNOWN, also without arenas */
+	/** HAWK_PIECE_CACHED, _INTERNAL: number of the thread whose cache it is, or is in;
+	 * HAWK_NOT_KNOWN. */
+	uint32_t thread;
+};
+
+
+/** A value that the allocator was told, or chose: "trim_threshold". */
+struct hawk_allocator_setting {
+	const char *name;
+	uint64_t value;
+};
+
+enum { HAWK_ALLOCATOR_SETTINGS = 5 };
+
+/** One of an allocator's arenas. */
+struct hawk_allocator_arena {
+	uint64_t address;
+	uint64_t system_bytes; /**< from the system, by its own count */
+	bool is_main;
+	bool is_locked; /**< a thread was working in it */
+};
+
 /** One allocator in the process. */
 struct hawk_allocator {
 	const char *name;    /**< "glibc", "jemalloc" ... */
@@ -35,6 +73,8 @@ struct hawk_allocator {
 	uint64_t samples;   /**< blocks whose stack the allocator took */
 	uint64_t differing; /**< its own counts that differ from what was found */
 	bool incomplete;    /**< some of its memory was not found or understood */
+	struct hawk_allocator_setting settings[HAWK_ALLOCATOR_SETTINGS]; /**< those known */
+	unsigned setting_count;
 };
 
 /** Returns the bytes that it could hand out again or give back. */
@@ -43,5 +83,26 @@ static inline uint64_t hawk_allocator_free_bytes(const struct hawk_allocator *al
 	return allocator->bytes[HAWK_PIECE_FREE] + allocator->bytes[HAWK_PIECE_FAST] +
 	       allocator->bytes[HAWK_PIECE_CACHED] + allocator->bytes[HAWK_PIECE_UNTOUCHED];
 }
+
+/*
+ * Let others ask an allocator that was found. They return false or NULL if `found` is no
+ * allocator's.
+ */
+
+/** Fills `ret`, without sums. */
+bool hawk_allocator_describe(const struct hawk_heap_found *found, struct hawk_allocator *ret);
+
+/** Fills arena `number`; returns false behind the last one. */
+bool hawk_allocator_arena(const struct hawk_heap_found *found, size_t number,
+			  struct hawk_allocator_arena *ret);
+
+/** Fills the number of the arena that each of the target's threads uses, or HAWK_NOT_KNOWN. Returns
+ * false if the allocator has no such arenas. */
+bool hawk_allocator_thread_arenas(const struct hawk_heap_found *found, uint32_t *ret);
+
+/** Begins a walk over all its memory in ascending order; the caller frees it. Also returns NULL if
+ * memory runs out. */
+void *hawk_allocator_begin(const struct hawk_heap_found *found);
+bool hawk_allocator_next(const struct hawk_heap_found *found, void *walk, struct hawk_piece *ret);
 
 #endif
