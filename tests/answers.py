@@ -67,7 +67,7 @@ QUESTIONS = [
     "schema {core} {site}", "schema --json {core} {site}", "schema --full {core} {other}",
     "whatis {core} {address} {inside} 0x10", "whatis --json {core} {address} {inside}",
     "blocks --top=20 {core}", "blocks --json --top=500 {core}", "blocks --site={other} --top=100 {core}",
-    "blocks --function=alloc --json --top=100 {core}",
+    "blocks --function=alloc --json --top=100 {core}", "heap {core}", "heap --full {core}", "heap --json {core}",
     "sql {core} SELECT kind, count(*), sum(size) FROM blocks GROUP BY kind ORDER BY 1",
     "sql {core} SELECT * FROM sites ORDER BY 1 LIMIT 20",
     "sql --json {core} SELECT * FROM roots ORDER BY address, target LIMIT 200",
@@ -82,7 +82,7 @@ QUESTIONS = [
 # Asked once, of no core.
 HELP = ["help", "help completion", "help completion zsh", "help completion fish", *(
     f"help {verb}" for verb in
-    "run analyze whatis blocks leaks refs path merge-paths retained sites source schema growth sql diff ledger export "
+    "run analyze whatis blocks heap leaks refs path merge-paths retained sites source schema growth sql diff ledger export "
     "redact snapshot html shell help".split())]
 
 

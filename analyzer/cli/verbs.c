@@ -20,6 +20,7 @@ const struct hawk_verb *const hawk_verbs[] = {
 	&hawk_verb_analyze,
 	&hawk_verb_whatis,
 	&hawk_verb_blocks,
+	&hawk_verb_heap,
 	&hawk_verb_leaks,
 	&hawk_verb_refs,
 	&hawk_verb_path,

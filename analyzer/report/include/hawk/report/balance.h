@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The report of hawk-core heap: all memory by use, allocators, arenas, caches and sizes.
+ */
+#ifndef HAWK_ANALYZER_REPORT_BALANCE_H
+#define HAWK_ANALYZER_REPORT_BALANCE_H
+
+#include "hawk/analysis/balance.h"
+#include "hawk/report/pointers.h"
+
+struct hawk_balance_report {
+	const struct hawk_pointer_report *pointers;
+	const struct hawk_balance *balance;
+};
+
+void hawk_report_balance(const struct hawk_balance_report *report,
+			 const struct hawk_screen *screen);
+void hawk_report_balance_json(const struct hawk_balance_report *report, struct hawk_json *json);
+
+#endif

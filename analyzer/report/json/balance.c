@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * All memory by use, allocators with their arenas, threads' caches, sizes.
+ */
+#include "hawk/report/balance.h"
+
+#include "objects.h"
+
+static const char *const use_keys[HAWK_USES] = {
+	[HAWK_USE_LIVE] = "live",
+	[HAWK_USE_HEADERS] = "headers",
+	[HAWK_USE_ROUNDING] = "rounding",
+	[HAWK_USE_UNTRACED] = "untraced",
+	[HAWK_USE_FREE] = "free",
+	[HAWK_USE_FAST] = "fast_bins",
+	[HAWK_USE_CACHED] = "thread_caches",
+	[HAWK_USE_SPANS] = "free_pages",
+	[HAWK_USE_UNUSED] = "unused",
+	[HAWK_USE_TOP] = "top",
+	[HAWK_USE_METADATA] = "metadata",
+	[HAWK_USE_UNDIVIDED] = "undivided",
+	[HAWK_USE_TRACER] = "tracer",
+	[HAWK_USE_STACKS] = "stacks",
+	[HAWK_USE_MODULES] = "modules",
+	[HAWK_USE_FILES] = "files",
+	[HAWK_USE_OTHER] = "other",
+};
+
+static void put_uses(const struct hawk_balance *balance, struct hawk_json *json)
+{
+	hawk_json_put_array(json, "uses");
+	for (unsigned i = 0; i < HAWK_USES; i++) {
+		hawk_json_object(json);
+		hawk_json_put_string(json, "use", use_keys[i]);
+		hawk_json_put_integer(json, "bytes", balance->uses[i]);
+		hawk_json_put_integer_if(json, "objects", balance->objects[i] || !balance->uses[i],
+					 balance->objects[i]);
+		hawk_json_object_end(json);
+	}
+	hawk_json_array_end(json);
+}
+
+static void put_pieces(const struct hawk_arena_balance *arena, struct hawk_json *json)
+{
+	hawk_json_put_sum(json, "live", arena->live.objects, arena->live.bytes);
+	hawk_json_put_sum(json, "free", arena->free.objects, arena->free.bytes);
+	hawk_json_put_sum(json, "cached", arena->cached.objects, arena->cached.bytes);
+	hawk_json_put_integer(json, "top_bytes", arena->top.bytes);
+}
+
+static void put_arenas(const struct hawk_allocator_balance *of, struct hawk_json *json)
+{
+	if (!of->arena_count) {
+		hawk_json_put_null(json, "arenas");
+		return;
+	}
+	hawk_json_put_array(json, "arenas");
+	for (size_t i = 0; i < of->arena_count; i++) {
+		const struct hawk_arena_balance *arena = &of->arenas[i];
+
+		hawk_json_object(json);
+		hawk_json_put_address(json, "address", arena->arena.address);
+		hawk_json_put_boolean(json, "main", arena->arena.is_main);
+		hawk_json_put_boolean(json, "locked", arena->arena.is_locked);
+		hawk_json_put_integer_if(json, "threads", of->threads_known, arena->threads);
+		hawk_json_put_integer(json, "system_bytes", arena->arena.system_bytes);
+		put_pieces(arena, json);
+		hawk_json_object_end(json);
+	}
+	hawk_json_array_end(json);
+}
+
+static void put_allocator(const struct hawk_allocator_balance *of, struct hawk_json *json)
+{
+	const struct hawk_allocator *allocator = &of->allocator;
+
+	hawk_json_object(json);
+	hawk_json_put_string(json, "name", allocator->name);
+	hawk_json_put_string(json, "version", allocator->version);
+	hawk_json_put_string(json, "found_by", "structures");
+	hawk_json_put_string(json, "checksum", allocator->differing ? "differs" : "agrees");
+	hawk_json_put_string(json, "confidence",
+			     allocator->incomplete || allocator->differing ? "partial" : "proven");
+	hawk_json_put_integer(json, "bytes", of->bytes);
+	hawk_json_put_object(json, "settings");
+	for (unsigned i = 0; i < allocator->setting_count; i++)
+		hawk_json_put_integer(json, allocator->settings[i].name,
+				      allocator->settings[i].value);
+	hawk_json_object_end(json);
+	put_arenas(of, json);
+	hawk_json_put_object(json, "outside_arenas");
+	put_pieces(&of->mapped, json);
+	hawk_json_object_end(json);
+	hawk_json_object_end(json);
+}
+
+static void put_threads(const struct hawk_balance_report *report, struct hawk_json *json)
+{
+	const struct hawk_balance *balance = report->balance;
+	size_t count;
+	const struct hawk_thread *threads =
+		hawk_target_threads(report->pointers->heap->target, &count);
+
+	hawk_json_put_array(json, "threads");
+	for (size_t i = 0; i < balance->thread_count; i++) {
+		const struct hawk_thread_balance *thread = &balance->threads[i];
+
+		hawk_json_object(json);
+		hawk_json_put_integer(json, "tid", threads[i].tid);
+		hawk_json_put_string(json, "name", threads[i].name[0] ? threads[i].name : NULL);
+		hawk_json_put_integer_if(json, "arena", thread->arena != HAWK_NOT_KNOWN,
+					 thread->arena);
+		if (balance->caches_known)
+			hawk_json_put_sum(json, "cached", thread->cached.objects,
+					  thread->cached.bytes);
+		else
+			hawk_json_put_null(json, "cached");
+		hawk_json_object_end(json);
+	}
+	hawk_json_array_end(json);
+}
+
+static void put_sizes(const struct hawk_balance *balance, struct hawk_json *json)
+{
+	hawk_json_put_array(json, "sizes");
+	for (unsigned i = 0; i < HAWK_BALANCE_SIZES; i++) {
+		const struct hawk_size_balance *size = &balance->sizes[i];
+
+		if (!size->live.objects && !size->free.objects)
+			continue;
+		hawk_json_object(json);
+		hawk_json_put_integer(json, "size", size->bytes);
+		hawk_json_put_sum(json, "live", size->live.objects, size->live.bytes);
+		hawk_json_put_sum(json, "free", size->free.objects, size->free.bytes);
+		hawk_json_object_end(json);
+	}
+	hawk_json_array_end(json);
+}
+
+void hawk_report_balance_json(const struct hawk_balance_report *report, struct hawk_json *json)
+{
+	const struct hawk_balance *balance = report->balance;
+	static const char *const keys[] = {"bytes", "uses", "allocators", "threads", "sizes"};
+
+	if (!report->pointers->heap->knows) {
+		for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+			hawk_json_put_null(json, keys[i]);
+		return;
+	}
+	hawk_json_put_integer(json, "bytes", balance->bytes);
+	put_uses(balance, json);
+	hawk_json_put_array(json, "allocators");
+	for (size_t i = 0; i < balance->allocator_count; i++)
+		put_allocator(&balance->allocators[i], json);
+	hawk_json_array_end(json);
+	put_threads(report, json);
+	put_sizes(balance, json);
+}
