@@ -7,9 +7,8 @@
 #include "hawk/report/balance.h"
 
 struct answer {
-	struct hawk_heap beside; /**< the allocators below a traced heap */
-	bool has_beside;
 	struct hawk_balance balance;
+	struct hawk_fragmentation fragmentation;
 	struct hawk_balance_report report;
 };
 
@@ -18,8 +17,7 @@ static void deinit(void *made)
 	struct answer *answer = made;
 
 	hawk_balance_deinit(&answer->balance);
-	if (answer->has_beside)
-		hawk_heap_deinit(&answer->beside);
+	hawk_fragmentation_deinit(&answer->fragmentation);
 }
 
 /** Adds findings about what cannot be told apart. */
@@ -41,18 +39,13 @@ static void report_gaps(struct hawk_session *session, const struct hawk_balance 
 
 static struct hawk_error *make_balance(struct hawk_session *session, struct answer *answer)
 {
-	const struct hawk_heap *heap = session->heap, *allocators = heap;
-	bool beside = heap->knows & HAWK_HEAP_HEADERS && !hawk_target_snapshot(session->target) &&
-		      !session->settings->no_native;
-	struct hawk_error *err = NULL;
+	const struct hawk_heap *allocators;
+	struct hawk_error *err = hawk_session_allocators(session, &allocators);
 
-	if (beside) {
-		err = hawk_heap_find_allocators(heap, &session->findings, &answer->beside);
-		answer->has_beside = !err;
-		allocators = &answer->beside;
-	}
 	if (!err)
-		err = hawk_balance_make(heap, allocators, &answer->balance);
+		err = hawk_balance_make(session->heap, allocators, &answer->balance);
+	if (!err)
+		err = hawk_fragmentation_make(session->heap, allocators, &answer->fragmentation);
 	if (!err)
 		report_gaps(session, &answer->balance);
 	return err;
@@ -75,6 +68,7 @@ static struct hawk_error *make(struct hawk_session *session, void *ret)
 	answer->report = (struct hawk_balance_report){
 		.pointers = &session->report,
 		.balance = &answer->balance,
+		.fragmentation = &answer->fragmentation,
 	};
 	return err;
 }
@@ -117,8 +111,9 @@ const struct hawk_verb hawk_verb_heap = {
 	.arguments = "[options] CORE | --pid PID",
 	.summary = "what the memory is used for, to the byte, and where free memory hides",
 	.details = "Divides all memory of a core or process by use: live blocks, free memory by "
-		   "kind, what allocators, the tracer, stacks and modules need. Then shows "
-		   "allocators with their arenas and settings, caches of threads, and sizes.",
+		   "kind, what allocators, the tracer, stacks and modules need. Then says why free "
+		   "memory is not given back, and which blocks pin it; and shows allocators with "
+		   "their arenas and settings, caches of threads, and sizes.",
 	.shared = HAWK_TAKES_PID | HAWK_TAKES_TOP | HAWK_TAKES_FULL | HAWK_TAKES_THREADS |
 		  HAWK_TAKES_JSON | HAWK_TAKES_TARGET | HAWK_TAKES_OUTPUT | HAWK_TAKES_COLOR,
 	.exit_codes = hawk_verb_exit_codes,

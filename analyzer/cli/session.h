@@ -25,6 +25,7 @@ struct hawk_session {
 	/* Values made from the target, each once, from the earlier ones: see hawk_session_heap()
 	 * and the functions below it. NULL until made. */
 	struct hawk_heap *heap;
+	struct hawk_heap *allocators; /**< below a traced heap */
 	struct hawk_graph *graph;
 	struct hawk_reach *reach; /**< by all pointers */
 	struct hawk_dominators *dominators;
@@ -78,6 +79,10 @@ struct hawk_error *hawk_session_sites(struct hawk_session *session);
 /** As hawk_session_sites(), with blocks. Fails with HAWK_ERROR_UNSUPPORTED if blocks are absent or
  * too many. Reads. */
 struct hawk_error *hawk_session_heap(struct hawk_session *session);
+/** Returns the heap whose `found` and `spans` are the allocators' own: the session's, or if it was
+ * traced one beside it. Reads. */
+struct hawk_error *hawk_session_allocators(struct hawk_session *session,
+					   const struct hawk_heap **ret);
 /** Makes the graph for its edges alone: missing roots are not reported. Reads. */
 struct hawk_error *hawk_session_edges(struct hawk_session *session);
 /** Reads. */

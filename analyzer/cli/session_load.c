@@ -62,16 +62,20 @@ void hawk_session_drop_heap(struct hawk_session *session)
 		hawk_reach_deinit(session->reach);
 	if (session->graph)
 		hawk_graph_deinit(session->graph);
+	if (session->allocators)
+		hawk_heap_deinit(session->allocators);
 	if (session->heap)
 		hawk_heap_deinit(session->heap);
 	hawk_vtables_deinit(&session->vtables);
 	free(session->paths);
 	free(session->reach);
 	free(session->graph);
+	free(session->allocators);
 	free(session->heap);
 	session->paths = NULL;
 	session->reach = NULL;
 	session->graph = NULL;
+	session->allocators = NULL;
 	session->heap = NULL;
 }
 
@@ -157,6 +161,26 @@ struct hawk_error *hawk_session_heap(struct hawk_session *session)
 		err = hawk_session_sites(session);
 	if (!err && session->heap->refusal)
 		err = hawk_error_create(HAWK_ERROR_UNSUPPORTED, "%s", session->heap->refusal);
+	return err;
+}
+
+struct hawk_error *hawk_session_allocators(struct hawk_session *session,
+					   const struct hawk_heap **ret)
+{
+	struct hawk_error *err;
+
+	*ret = session->allocators ? session->allocators : session->heap;
+	if (session->allocators || !(session->heap->knows & HAWK_HEAP_HEADERS) ||
+	    hawk_target_snapshot(session->target) || session->settings->no_native)
+		return NULL;
+	CLEANUP(free_ptr) struct hawk_heap *allocators = calloc(1, sizeof(*allocators));
+	if (!allocators)
+		return &hawk_enomem;
+	err = hawk_session_readable(session);
+	if (!err)
+		err = hawk_heap_find_allocators(session->heap, &session->findings, allocators);
+	if (!err)
+		*ret = session->allocators = take_ptr(&allocators);
 	return err;
 }
 

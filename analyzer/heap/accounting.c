@@ -5,7 +5,7 @@
  */
 #include "hawk/heap/heap.h"
 
-#include "sealed/sweep.h"
+#include "hawk/heap/touched.h"
 
 /* Damage may make parts larger than their whole. */
 static uint64_t minus(uint64_t a, uint64_t b)
@@ -71,7 +71,7 @@ static struct hawk_error *add_extents(const struct hawk_target *target,
 		if (end <= start || extents[i].kind == HAWK_EXTENT_BOOTSTRAP ||
 		    is_file(target, extents[i].address))
 			continue;
-		err = hawk_sweep_touched(target, start, end, &touched);
+		err = hawk_heap_touched(target, start, end, &touched);
 		if (err)
 			return err;
 		to->tracer_bytes += present_between(target, start, end);
@@ -88,7 +88,7 @@ static struct hawk_error *take_away(const struct hawk_target *target, uint64_t s
 	uint64_t bytes = present_between(target, start, end);
 	uint64_t touched = 0;
 	struct hawk_error *err =
-		start < end ? hawk_sweep_touched(target, start, end, &touched) : NULL;
+		start < end ? hawk_heap_touched(target, start, end, &touched) : NULL;
 
 	if (err)
 		return err;

@@ -167,7 +167,9 @@ bool hawk_slab_heap_next(void *context, bool all, struct hawk_piece *ret)
 						   .bytes = slab->object_bytes,
 						   .state = piece_states[state],
 						   .arena = HAWK_NOT_KNOWN,
-						   .thread = HAWK_NOT_KNOWN};
+						   .thread = HAWK_NOT_KNOWN,
+						   .unit = slab->start,
+						   .unit_bytes = end_of(slab) - slab->start};
 			return true;
 		}
 	}

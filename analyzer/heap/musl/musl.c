@@ -307,6 +307,8 @@ bool hawk_musl_next(struct hawk_musl_cursor *cursor, struct hawk_musl_block *ret
 			cursor->depth--;
 			continue;
 		}
+		ret->group = group->start;
+		ret->group_bytes = end_of(group) - group->start;
 		ret->is_free = !(group->live >> slot & 1);
 		if (ret->is_free && cursor->all) {
 			ret->start = group->start + HAWK_MUSL_GROUP_HEADER + slot * group->stride;

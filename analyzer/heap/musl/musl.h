@@ -38,6 +38,7 @@ struct hawk_musl_block {
 	uint64_t start;
 	uint64_t requested; /**< bytes; all of a free slot */
 	bool is_free;
+	uint64_t group, group_bytes;
 };
 
 /** Finds the context and all groups. Sets `*is_there` to false if none exist; then nothing needs

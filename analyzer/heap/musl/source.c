@@ -47,7 +47,9 @@ static bool next(void *cursor, bool all, struct hawk_piece *ret)
 				   .bytes = block.requested,
 				   .state = block.is_free ? HAWK_PIECE_FREE : HAWK_PIECE_LIVE,
 				   .arena = HAWK_NOT_KNOWN,
-				   .thread = HAWK_NOT_KNOWN};
+				   .thread = HAWK_NOT_KNOWN,
+				   .unit = block.group,
+				   .unit_bytes = block.group_bytes};
 	return true;
 }
 

@@ -64,10 +64,6 @@ uint64_t hawk_sweep_bytes(const struct hawk_sweep *sweep);
 /** Accepts NULL. */
 void hawk_sweep_end(struct hawk_sweep *sweep);
 
-/** Counts the bytes of readable pages in [start, end) that are not all zeros. */
-struct hawk_error *hawk_sweep_touched(const struct hawk_target *target, uint64_t start,
-				      uint64_t end, uint64_t *ret);
-
 /** Looks for a dead seal in [start, address], the nearest one to `address` first. */
 bool hawk_sweep_find_dead(const struct hawk_target *target, const struct hawk_sweep_plan *plan,
 			  uint64_t start, uint64_t address, struct hawk_block *ret);

@@ -3,7 +3,7 @@
  * @file
  * Counts the pages of a range that are not all zeros.
  */
-#include "sweep.h"
+#include "hawk/heap/touched.h"
 
 #include "scan.h"
 
@@ -51,8 +51,8 @@ static struct hawk_error *visit_range(struct hawk_scan_window *window, uint64_t 
 	return NULL;
 }
 
-struct hawk_error *hawk_sweep_touched(const struct hawk_target *target, uint64_t start,
-				      uint64_t end, uint64_t *ret)
+struct hawk_error *hawk_heap_touched(const struct hawk_target *target, uint64_t start, uint64_t end,
+				     uint64_t *ret)
 {
 	struct hawk_scan_window window;
 	struct hawk_error *err = NULL;

@@ -141,15 +141,20 @@ static void put_sizes(const struct hawk_balance *balance, struct hawk_json *json
 void hawk_report_balance_json(const struct hawk_balance_report *report, struct hawk_json *json)
 {
 	const struct hawk_balance *balance = report->balance;
-	static const char *const keys[] = {"bytes", "uses", "allocators", "threads", "sizes"};
+	const struct hawk_heap *heap = report->pointers->heap;
+	static const char *const keys[] = {"bytes",      "uses",    "fragmentation",
+					   "allocators", "threads", "sizes"};
 
-	if (!report->pointers->heap->knows) {
+	if (!heap->knows) {
 		for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 			hawk_json_put_null(json, keys[i]);
 		return;
 	}
 	hawk_json_put_integer(json, "bytes", balance->bytes);
 	put_uses(balance, json);
+	hawk_report_json_fragmentation(
+		heap, report->fragmentation,
+		hawk_report_limit(report->pointers, SIZE_MAX, SIZE_MAX, true), json);
 	hawk_json_put_array(json, "allocators");
 	for (size_t i = 0; i < balance->allocator_count; i++)
 		put_allocator(&balance->allocators[i], json);

@@ -250,6 +250,7 @@ void hawk_report_balance(const struct hawk_balance_report *report, const struct 
 	put_uses(balance, screen);
 	for (size_t i = 0; i < balance->allocator_count; i++)
 		put_allocator(&balance->allocators[i], screen);
+	hawk_report_fragmentation(report->pointers, report->fragmentation, screen);
 	for (size_t i = 0; i < balance->allocator_count; i++)
 		put_arenas(report, &balance->allocators[i], screen);
 	put_caches(report, screen);

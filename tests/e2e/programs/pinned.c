@@ -68,7 +68,7 @@ static long resident(void)
 int main(int argc, char **argv)
 {
 	int threads = atoi(argv[1]);
-	long before;
+	long untrimmed, before;
 	char line[16];
 
 	keep_each = atoi(argv[2]);
@@ -86,12 +86,13 @@ int main(int argc, char **argv)
 	puts("ready");
 	if (!fgets(line, sizeof(line), stdin))
 		abort();
+	untrimmed = resident();
 	malloc_trim(0);
 	before = resident();
 	for (int i = 0; i < threads; i++)
 		for (int j = 0; j < BLOCKS; j++)
 			free(blocks[i][j]);
 	malloc_trim(0);
-	printf("%ld %ld\n", before, resident());
+	printf("%ld %ld %ld\n", untrimmed, before, resident());
 	return argc < 3;
 }

@@ -43,6 +43,8 @@ struct hawk_piece {
 	/** HAWK_PIECE_CACHED, _INTERNAL: number of the thread whose cache it is, or is in;
 	 * HAWK_NOT_KNOWN. */
 	uint32_t thread;
+	/** Slab, span or the like that the allocator gives back in one; 0 = pages of memory. */
+	uint64_t unit, unit_bytes;
 };
 
 

@@ -7,11 +7,12 @@
 #define HAWK_ANALYZER_REPORT_BALANCE_H
 
 #include "hawk/analysis/balance.h"
-#include "hawk/report/pointers.h"
+#include "hawk/report/fragmentation.h"
 
 struct hawk_balance_report {
 	const struct hawk_pointer_report *pointers;
 	const struct hawk_balance *balance;
+	const struct hawk_fragmentation *fragmentation;
 };
 
 void hawk_report_balance(const struct hawk_balance_report *report,

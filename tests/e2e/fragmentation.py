@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+# ctest: for=plain traced slabs
+"""Which blocks pin free memory: what `heap` foretells is what a program gives back that frees these blocks and has its
+memory trimmed. And the verdicts: why free memory is not given back."""
+
+import os
+import subprocess
+import sys
+
+from support import hawk
+
+BLOCKS = 20000
+# glibc leaves so much at the end of each arena beside the main one, and the same again of its first heap.
+TOP_BYTES = 128 << 10
+PARTS = ("pinned_bytes", "scattered_bytes", "cached_bytes", "whole_bytes", "given_back_bytes")
+
+
+def ask(environment, threads, keep):
+    """The answer about a running program, and how much trimming gave back: at first, and after it freed its blocks."""
+    process = hawk.spawn([program, str(threads), str(keep)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+    while process.stdout.readline() != b"ready\n":
+        pass
+    answer = hawk.document("heap", "--pid", str(process.pid))["fragmentation"]
+    hawk.expect_columns(hawk.text_of("heap", "--pid", str(process.pid)), f"{threads} {keep}")
+    hawk.expect_equal(sum(answer[part] for part in PARTS), answer["free_bytes"], f"{threads} {keep}: parts of free memory")
+    untrimmed, before, after = map(int, process.communicate(b"go\n")[0].split())
+    return answer, untrimmed - before, before - after
+
+
+def check_pinned(what, environment, threads, keep, verdict):
+    answer, trimmed, returned = ask(environment, threads, keep)
+    what = f"{what}, {threads} threads, one block in {keep}"
+    hawk.expect_equal(answer["verdict"], verdict, f"{what}: verdict")
+    pin = answer["pins"][0]
+    slack = threads * TOP_BYTES * 1.5 + 0.01 * pin["returns_bytes"]
+    hawk.expect(pin["objects"] >= 0.9 * threads * BLOCKS / keep, f"{what}: {pin}")
+    hawk.expect(abs(pin["returns_bytes"] - returned) <= slack, f"{what}: {pin['returns_bytes']} foretold, {returned} returned")
+    hawk.expect(abs(answer["whole_bytes"] - trimmed) <= slack, f"{what}: {answer['whole_bytes']} whole, {trimmed} trimmed")
+
+
+def check_all(what, environment):
+    check_pinned(what, environment, 4, 20, "fragmentation")
+    check_pinned(what, environment, 4, 4, "fragmentation")
+    check_pinned(what, environment, 4, 100, "retained by thresholds")
+
+
+def check_verdicts():
+    environment = hawk.plain_environment()
+    hawk.expect_equal(ask(environment, 2, 1)[0]["verdict"], "none", "all blocks live")
+    caches = hawk.plain_environment(extra={"GLIBC_TUNABLES": "glibc.malloc.tcache_count=30000"})
+    hawk.expect_equal(ask(caches, 4, BLOCKS)[0]["verdict"], "caches of threads", "all blocks cached")
+    arenas = hawk.plain_environment(extra={"GLIBC_TUNABLES": "glibc.malloc.arena_max=16"})
+    hawk.expect_equal(ask(arenas, 16, BLOCKS)[0]["verdict"], "too many arenas", "16 arenas")
+
+
+def check_slabs():
+    """Other allocators' slabs and spans."""
+    for name in ("jemalloc", "tcmalloc", "mimalloc"):
+        library = hawk.find_allocator(name)
+        if not library:
+            print(f"{name} is not installed")
+            continue
+        answer, _, _ = ask(hawk.plain_environment(library), 4, 10)
+        hawk.expect_equal(answer["verdict"], "fragmentation", f"{name}: verdict")
+        live = 4 * BLOCKS / 10 * 200
+        pin = answer["pins"][0]
+        hawk.expect(pin["returns_bytes"] + pin["shared_bytes"] >= 5 * live, f"{name}: {pin}")
+        hawk.expect(pin["objects"] >= 0.8 * live / 200, f"{name}: {pin}")
+
+
+folder = hawk.temporary_folder()
+program = hawk.compile_program(os.path.join(folder, "pinned"), ["pinned.c"], flags=["-O1"])
+if sys.argv[1] == "plain":
+    check_all("plain", hawk.plain_environment())
+    check_verdicts()
+elif sys.argv[1] == "traced":
+    check_all("traced", hawk.tracer_environment())
+else:
+    check_slabs()
+hawk.finish()
