@@ -38,6 +38,7 @@ struct unit {
 	struct owner owners[OWNERS_MAX];
 	unsigned owner_count;
 	bool has_more; /**< more owners than are told apart */
+	bool is_slab;  /**< else a page of memory, which runs of free chunks count if it is free */
 };
 
 struct making {
@@ -62,13 +63,26 @@ static struct hawk_pin *pin_of(const struct making *making, const struct owner *
 	return &making->pins[owner->pin];
 }
 
+/* Adds memory that could be given back: what of it is resident. */
+static uint64_t add_whole(struct making *making, uint64_t start, uint64_t end)
+{
+	uint64_t touched = 0;
+
+	if (start < end && !making->err)
+		making->err = hawk_heap_touched(making->heap->target, start, end, &touched);
+	making->result->whole_bytes += touched;
+	return touched;
+}
+
 /* Ends the current unit: adds it to the pins of its owners. */
 static void end_unit(struct making *making)
 {
 	struct unit *unit = &making->unit;
 	uint64_t bytes = unit->end - unit->start;
 
-	if (unit->free_bytes && unit->owner_count && unit->free_bytes * 2 < bytes) {
+	if (!unit->owner_count && unit->is_slab)
+		add_whole(making, unit->start, unit->end);
+	else if (unit->free_bytes && unit->owner_count && unit->free_bytes * 2 < bytes) {
 		making->result->scattered_bytes += unit->free_bytes;
 	} else if (unit->free_bytes && unit->owner_count) {
 		bool is_alone = unit->owner_count == 1 && !unit->has_more;
@@ -90,13 +104,14 @@ static void end_unit(struct making *making)
 	*unit = (struct unit){0};
 }
 
-static void enter_unit(struct making *making, uint64_t start, uint64_t end)
+static void enter_unit(struct making *making, uint64_t start, uint64_t end, bool is_slab)
 {
 	if (making->unit.start == start && making->unit.end == end)
 		return;
 	end_unit(making);
 	making->unit.start = start;
 	making->unit.end = end;
+	making->unit.is_slab = is_slab;
 }
 
 /** A piece: its owner, if it is live or cached, and all bytes that it takes up. */
@@ -135,27 +150,23 @@ static void add_to_pages(struct making *making, const struct part *part)
 {
 	uint64_t first = page_of(part->start), last = page_of(part->end - 1);
 
-	enter_unit(making, first, first + PAGE_BYTES);
+	enter_unit(making, first, first + PAGE_BYTES, false);
 	add_part(making, part, part->start,
 		 part->end < first + PAGE_BYTES ? part->end : first + PAGE_BYTES);
 	if (last == first)
 		return;
-	enter_unit(making, last, last + PAGE_BYTES);
+	enter_unit(making, last, last + PAGE_BYTES, false);
 	add_part(making, part, last, part->end);
 }
 
 /* Ends a run of free chunks: adds the pages that could be given back. */
 static void end_run(struct making *making)
 {
-	uint64_t start = page_of(making->run_start + PAGE_BYTES - 1),
-		 end = page_of(making->run_end);
-	uint64_t touched = 0;
+	uint64_t start = page_of(making->run_start + PAGE_BYTES - 1);
+	uint64_t whole = add_whole(making, start, page_of(making->run_end));
 
-	if (start < end && !making->err)
-		making->err = hawk_heap_touched(making->heap->target, start, end, &touched);
-	making->result->whole_bytes += touched;
 	if (making->is_beside)
-		making->result->arena_bytes += touched;
+		making->result->arena_bytes += whole;
 	making->run_start = making->run_end = 0;
 }
 
@@ -221,7 +232,7 @@ static void take_piece(struct making *making, const struct hawk_piece *piece)
 	if (part.start >= part.end)
 		return;
 	if (piece->unit_bytes) {
-		enter_unit(making, piece->unit, piece->unit + piece->unit_bytes);
+		enter_unit(making, piece->unit, piece->unit + piece->unit_bytes, true);
 		add_part(making, &part, part.start, part.end);
 	} else {
 		add_to_run(making, piece, &part);
@@ -232,15 +243,12 @@ static void take_piece(struct making *making, const struct hawk_piece *piece)
 /* Adds free spans, which are whole units. */
 static void add_spans(struct making *making, const struct hawk_heap *allocators)
 {
-	for (size_t i = 0; i < allocators->spans.count && !making->err; i++) {
+	for (size_t i = 0; i < allocators->spans.count; i++) {
 		const struct hawk_heap_span *span = &allocators->spans.items[i];
-		uint64_t touched = 0;
 
 		if (span->kind != HAWK_SPAN_FREE)
 			continue;
-		making->err =
-			hawk_heap_touched(making->heap->target, span->start, span->end, &touched);
-		making->result->whole_bytes += touched;
+		add_whole(making, span->start, span->end);
 		making->result->free_bytes += span->end - span->start;
 	}
 }

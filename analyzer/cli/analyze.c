@@ -4,6 +4,7 @@
  * hawk-core analyze: one screen about a core or a process.
  */
 #include "hawk/base/memory.h"
+#include "hawk/analysis/fragmentation.h"
 #include "hawk/profile/sources.h"
 #include "hawk/report/suspects.h"
 #include "leaks.h"
@@ -13,7 +14,7 @@
 /** Indices of choices of --by and --sort. */
 enum { BY_SITE = 1, BY_SCOPE = 5, SORT_CUM = 4 };
 
-enum { GRAPH_BYTES_PER_BLOCK = 64 };
+enum { GRAPH_BYTES_PER_BLOCK = 64, FREE_QUARTER = 4 };
 
 /** For --full: lines of each section, sites with a schema, and "tree" of retained --by. */
 enum { TOP = 10, SCHEMAS = 3, BY_TREE = 4 };
@@ -74,7 +75,9 @@ static struct hawk_error *make_groups(struct hawk_session *session,
 }
 
 /** Prints to the session's screen, or JSON to `output` if that is not NULL. */
-static struct hawk_error *print(struct hawk_session *session, const struct hawk_leaks_report *leaks,
+static struct hawk_error *print(struct hawk_session *session,
+				const struct hawk_fragmentation *fragmentation,
+				const struct hawk_leaks_report *leaks,
 				const struct hawk_suspects_report *suspects,
 				struct hawk_output *output)
 {
@@ -88,6 +91,7 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 		.heap = session->heap,
 		.findings = &session->findings,
 		.leaks = leaks,
+		.fragmentation = fragmentation,
 		.suspects = suspects,
 		.source = session->source,
 		.filtered = filter.focus || filter.ignore || filter.min_bytes,
@@ -355,6 +359,8 @@ static struct hawk_error *load(struct hawk_session *session)
 
 struct answer {
 	struct hawk_session *session;
+	struct hawk_fragmentation fragmentation;
+	bool is_fragmented; /**< free memory is more than a quarter of what is resident */
 	struct hawk_leaks_session leaks; /**< for a full answer */
 	bool has_leaks;
 	struct suspects suspects; /**< for text, found after the first screen is printed */
@@ -364,8 +370,29 @@ static void deinit(void *made)
 {
 	struct answer *answer = made;
 
+	hawk_fragmentation_deinit(&answer->fragmentation);
 	deinit_suspects(&answer->suspects);
 	hawk_leaks_session_deinit(&answer->leaks);
+}
+
+/** Asks allocators about free memory if that may be more than a quarter of what is resident. */
+static struct hawk_error *find_fragmentation(struct hawk_session *session, struct answer *answer)
+{
+	const struct hawk_accounting *memory = &session->heap->accounting;
+	struct hawk_fragmentation *found = &answer->fragmentation;
+	uint64_t resident = hawk_target_process(session->target)->resident_bytes;
+	const struct hawk_heap *allocators;
+	struct hawk_error *err;
+
+	if (!resident)
+		resident = memory->measured ? memory->touched_bytes : memory->writable_bytes;
+	if (memory->overhead_bytes <= resident / FREE_QUARTER)
+		return NULL;
+	err = hawk_session_allocators(session, &allocators);
+	if (!err)
+		err = hawk_fragmentation_make(session->heap, allocators, found);
+	answer->is_fragmented = !err && hawk_fragmentation_kept(found) > resident / FREE_QUARTER;
+	return err;
 }
 
 static struct hawk_error *make(struct hawk_session *session, void *ret)
@@ -379,7 +406,9 @@ static struct hawk_error *make(struct hawk_session *session, void *ret)
 		note_skipped(session);
 		full = false;
 	}
-	if (full)
+	if (!err && session->heap->knows & HAWK_HEAP_BLOCKS)
+		err = find_fragmentation(session, answer);
+	if (!err && full)
 		err = hawk_leaks_session_make(session, HAWK_LEAKS_KINDS_LISTED, &answer->leaks);
 	err = hawk_session_release(session, err);
 	if (err)
@@ -396,7 +425,8 @@ static struct hawk_error *print_text(void *made, const struct hawk_screen *scree
 	struct hawk_session *session = answer->session;
 	struct suspects *suspects = &answer->suspects;
 	struct hawk_error *err =
-		print(session, answer->has_leaks ? &answer->leaks.report : NULL, NULL, NULL);
+		print(session, answer->is_fragmented ? &answer->fragmentation : NULL,
+		      answer->has_leaks ? &answer->leaks.report : NULL, NULL, NULL);
 
 	hawk_output_flush(screen->output);
 	if (err || screen->output->errnum) // the reader has gone
@@ -418,7 +448,8 @@ static struct hawk_error *print_json(void *made, struct hawk_output *output)
 	struct answer *answer = made;
 	struct suspects *suspects = &answer->suspects;
 
-	return print(answer->session, suspects->has_leaks ? &suspects->leaks.report : NULL,
+	return print(answer->session, answer->is_fragmented ? &answer->fragmentation : NULL,
+		     suspects->has_leaks ? &suspects->leaks.report : NULL,
 		     suspects->wanted ? &suspects->report : NULL, output);
 }
 

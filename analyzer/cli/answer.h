@@ -26,7 +26,6 @@ extern const struct hawk_answer hawk_answer_retained;
 extern const struct hawk_answer hawk_answer_sites;
 extern const struct hawk_answer hawk_answer_schema;
 extern const struct hawk_answer hawk_answer_growth;
-extern const struct hawk_answer hawk_answer_heap;
 
 /** Makes and prints the answer to session->settings, to session->output. */
 struct hawk_error *hawk_answer_print(struct hawk_session *session,

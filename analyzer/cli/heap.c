@@ -23,6 +23,8 @@ static void deinit(void *made)
 /** Adds findings about what cannot be told apart. */
 static void report_gaps(struct hawk_session *session, const struct hawk_balance *balance)
 {
+	for (size_t i = 0; session->allocators && i < balance->allocator_count; i++)
+		hawk_allocator_report(&balance->allocators[i].allocator, &session->findings);
 	if (!balance->allocator_count)
 		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, true,
 				  "allocators-unknown", "%s",
@@ -92,7 +94,7 @@ static struct hawk_error *print_json(void *made, struct hawk_output *output)
 	return NULL;
 }
 
-const struct hawk_answer hawk_answer_heap = {
+static const struct hawk_answer heap_answer = {
 	.name = "heap",
 	.bytes = sizeof(struct answer),
 	.make = make,
@@ -100,11 +102,6 @@ const struct hawk_answer hawk_answer_heap = {
 	.json = print_json,
 	.deinit = deinit,
 };
-
-static struct hawk_error *answer(struct hawk_session *session)
-{
-	return hawk_answer_print(session, &hawk_answer_heap);
-}
 
 const struct hawk_verb hawk_verb_heap = {
 	.name = "heap",
@@ -120,5 +117,5 @@ const struct hawk_verb hawk_verb_heap = {
 	.needs = "one core file, or --pid",
 	.live = true,
 	.findings = HAWK_FINDINGS_IN_JSON,
-	.answer = answer,
+	.prints = &heap_answer,
 };

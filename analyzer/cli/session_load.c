@@ -178,7 +178,7 @@ struct hawk_error *hawk_session_allocators(struct hawk_session *session,
 		return &hawk_enomem;
 	err = hawk_session_readable(session);
 	if (!err)
-		err = hawk_heap_find_allocators(session->heap, &session->findings, allocators);
+		err = hawk_heap_find_allocators(session->heap, allocators);
 	if (!err)
 		*ret = session->allocators = take_ptr(&allocators);
 	return err;

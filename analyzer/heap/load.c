@@ -219,8 +219,7 @@ struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_vtable
 	return hawk_heap_load_as(&all, target, findings, ret);
 }
 
-struct hawk_error *hawk_heap_find_allocators(const struct hawk_heap *heap,
-					     struct hawk_findings *findings, struct hawk_heap *ret)
+struct hawk_error *hawk_heap_find_allocators(const struct hawk_heap *heap, struct hawk_heap *ret)
 {
 	const struct hawk_heap_wish no_types = {0};
 	struct hawk_heap beside = {.target = heap->target};
@@ -234,7 +233,7 @@ struct hawk_error *hawk_heap_find_allocators(const struct hawk_heap *heap,
 			err = hawk_heap_spans_add(&beside.spans, span);
 	}
 	for (size_t i = 0; i < sizeof(untraced_sources) / sizeof(untraced_sources[0]) && !err; i++)
-		err = find(untraced_sources[i], &no_types, findings, &beside);
+		err = find(untraced_sources[i], &no_types, NULL, &beside);
 	if (err)
 		hawk_heap_deinit(&beside);
 	else
@@ -257,7 +256,7 @@ static struct hawk_error *keep_allocators(const struct hawk_heap *heap, hawk_kee
 					  void *context)
 {
 	struct hawk_heap allocators;
-	struct hawk_error *err = hawk_heap_find_allocators(heap, NULL, &allocators);
+	struct hawk_error *err = hawk_heap_find_allocators(heap, &allocators);
 
 	if (err)
 		return err;

@@ -56,21 +56,26 @@ static struct hawk_error *find_state(const struct hawk_heap_search *search, stru
 	return err;
 }
 
+void hawk_allocator_report(const struct hawk_allocator *allocator, struct hawk_findings *findings)
+{
+	if (allocator->differing)
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "heap-differs",
+				  "%s counts other sums of its memory than were found: some of it "
+				  "may be overlooked",
+				  allocator->name);
+	if (allocator->incomplete)
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "heap-incomplete",
+				  "parts of what %s keeps about its memory are not in the core, or "
+				  "of an unknown version: some blocks may be overlooked",
+				  allocator->name);
+}
+
 static void report(const struct native *native, struct hawk_findings *findings)
 {
 	struct hawk_allocator allocator = {.name = native->walker->name};
 
 	native->walker->describe(native->state, &allocator);
-	if (allocator.differing)
-		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "heap-differs",
-				  "%s counts other sums of its memory than were found: some of it "
-				  "may be overlooked",
-				  allocator.name);
-	if (allocator.incomplete)
-		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "heap-incomplete",
-				  "parts of what %s keeps about its memory are not in the core, or "
-				  "of an unknown version: some blocks may be overlooked",
-				  allocator.name);
+	hawk_allocator_report(&allocator, findings);
 }
 
 static struct hawk_error *find(const struct hawk_heap_search *search, struct hawk_heap_found *ret,

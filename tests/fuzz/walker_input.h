@@ -9,6 +9,8 @@
 
 #include <stdlib.h>
 
+#include "hawk/analysis/balance.h"
+#include "hawk/analysis/fragmentation.h"
 #include "hawk/heap/allocator.h"
 #include "hawk/heap/heap.h"
 #include "hawk/heap/source.h"
@@ -29,6 +31,26 @@ static inline void require_order(const struct hawk_heap *heap)
 	}
 }
 
+/** Parts add up to the whole, even if they lie. */
+static inline void require_sums(const struct hawk_heap *heap)
+{
+	struct hawk_balance balance;
+	struct hawk_fragmentation free;
+	uint64_t sum = 0;
+
+	if (hawk_balance_make(heap, heap, &balance) || hawk_fragmentation_make(heap, heap, &free))
+		abort();
+	for (unsigned i = 0; i < HAWK_USES; i++)
+		sum += balance.uses[i];
+	if (sum != balance.bytes + balance.excess)
+		abort();
+	if (free.free_bytes != free.whole_bytes + free.given_back_bytes + free.cached_bytes +
+				       free.pinned_bytes + free.scattered_bytes)
+		abort();
+	hawk_balance_deinit(&balance);
+	hawk_fragmentation_deinit(&free);
+}
+
 static inline void read_by_walker(const struct hawk_heap_source *source, const uint8_t *data,
 				  size_t size)
 {
@@ -42,6 +64,7 @@ static inline void read_by_walker(const struct hawk_heap_source *source, const u
 	if (hawk_heap_load_from(&source, 1, target, &findings, &heap))
 		abort();
 	require_order(&heap);
+	require_sums(&heap);
 	if (heap.found_count && hawk_heap_allocator(&heap.found[0], &allocator) &&
 	    heap.sums.blocks >
 		    allocator.objects[HAWK_PIECE_LIVE] + allocator.objects[HAWK_PIECE_INTERNAL])

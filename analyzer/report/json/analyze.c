@@ -6,6 +6,7 @@
  */
 #include "objects.h"
 #include "hawk/report/leaks.h"
+#include "hawk/report/fragmentation.h"
 #include "hawk/report/report.h"
 #include "hawk/report/suspects.h"
 #include "hawk/names/signal.h"
@@ -82,6 +83,8 @@ static void put_unknown_heap(const struct hawk_heap *heap, struct hawk_json *jso
 	hawk_json_put_integer_if(json, "free_bytes", counted, totals->free_bytes);
 }
 
+enum { PINS = 5 };
+
 static void put_allocators(const struct hawk_heap *heap, struct hawk_json *json)
 {
 	hawk_json_put_array(json, "allocators");
@@ -128,6 +131,7 @@ static void put_heap(const struct hawk_report *report, struct hawk_json *json)
 	}
 	hawk_json_put_string(json, "source", swept ? heap->origins[0].name : "counters");
 	put_allocators(heap, json);
+	hawk_report_json_fragmentation(heap, report->fragmentation, PINS, json);
 	hawk_json_put_integer(json, "inuse_objects", heap->sums.blocks);
 	hawk_json_put_integer(json, "inuse_bytes", heap->sums.bytes);
 	hawk_leaks_report_json_sums(report->leaks, json);

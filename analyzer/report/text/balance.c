@@ -118,8 +118,9 @@ static void put_allocator(const struct hawk_allocator_balance *of, const struct 
 		hawk_text_printf(&text, " in %s arena%s", hawk_quantity_count(of->arena_count).text,
 				 of->arena_count == 1 ? "" : "s");
 	if (of->mapped.live.objects && of->arena_count)
-		hawk_text_printf(&text, " and %s mappings of single blocks",
-				 hawk_quantity_count(of->mapped.live.objects).text);
+		hawk_text_printf(&text, " and %s mapping%s of single blocks",
+				 hawk_quantity_count(of->mapped.live.objects).text,
+				 of->mapped.live.objects == 1 ? "" : "s");
 	hawk_text_printf(&text, ". Its own counts %s",
 			 allocator->differing ? "differ from what was found" : "agree");
 	for (unsigned i = 0; i < allocator->setting_count; i++)

@@ -50,13 +50,17 @@ void hawk_fragmentation_append_advice(struct hawk_text *text,
 
 	switch (fragmentation->verdict) {
 	case HAWK_FRAGMENTATION_PINNED:
-		hawk_text_printf(text,
-				 "Live blocks pin %s of free memory in nearly empty pages or "
-				 "slabs, and %s lies between blocks. %s would return without "
-				 "the blocks of single sites",
-				 hawk_quantity_bytes(fragmentation->pinned_bytes).text,
-				 hawk_quantity_bytes(fragmentation->scattered_bytes).text,
-				 hawk_quantity_bytes(all_returns(fragmentation)).text);
+		if (fragmentation->pinned_bytes >= fragmentation->scattered_bytes)
+			hawk_text_printf(text,
+					 "Live blocks pin %s in nearly empty pages or slabs; %s "
+					 "would return without the blocks of single sites",
+					 hawk_quantity_bytes(fragmentation->pinned_bytes).text,
+					 hawk_quantity_bytes(all_returns(fragmentation)).text);
+		else
+			hawk_text_printf(text,
+					 "%s lies between live blocks, in pages or slabs more than "
+					 "half used: it can be used again, but not given back",
+					 hawk_quantity_bytes(fragmentation->scattered_bytes).text);
 		break;
 	case HAWK_FRAGMENTATION_THRESHOLDS:
 		hawk_text_printf(text, "%s holds %s that it could give back: %s returns it",
@@ -147,7 +151,9 @@ void hawk_report_fragmentation(const struct hawk_pointer_report *report,
 			       const struct hawk_fragmentation *fragmentation,
 			       const struct hawk_screen *screen)
 {
-	size_t usual = fragmentation->verdict == HAWK_FRAGMENTATION_PINNED ? DEFAULT_TOP : 0;
+	bool is_pinned = fragmentation->verdict == HAWK_FRAGMENTATION_PINNED &&
+			 fragmentation->pinned_bytes >= fragmentation->scattered_bytes;
+	size_t usual = is_pinned ? DEFAULT_TOP : 0;
 	struct rows rows = {
 		.report = report,
 		.pins = fragmentation->pins,

@@ -8,6 +8,7 @@
 #include "hawk/base/cleanup.h"
 #include "hawk/base/quantity.h"
 #include "hawk/base/text.h"
+#include "hawk/report/fragmentation.h"
 #include "hawk/report/report.h"
 
 const char *hawk_report_kind_name(uint8_t kind)
@@ -201,6 +202,22 @@ static void put_allocators(const struct hawk_heap *heap, const struct hawk_scree
 	hawk_screen_paragraph(screen, text.bytes, 2, 2);
 }
 
+/* One sentence; `heap` has the rest. */
+static void put_fragmentation(const struct hawk_fragmentation *fragmentation,
+			      const struct hawk_screen *screen)
+{
+	CLEANUP(text) struct hawk_text text = {0};
+
+	if (!fragmentation || !fragmentation->allocator)
+		return;
+	hawk_text_printf(&text, "Free memory, %s of it resident: %s. ",
+			 hawk_quantity_bytes(hawk_fragmentation_kept(fragmentation)).text,
+			 hawk_fragmentation_verdict_name(fragmentation->verdict));
+	hawk_fragmentation_append_advice(&text, fragmentation);
+	hawk_text_puts(&text, ". More: hawk-core heap.");
+	hawk_screen_paragraph(screen, hawk_text_string(&text), 2, 2);
+}
+
 void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen *screen)
 {
 	const struct hawk_heap *heap = report->heap;
@@ -214,6 +231,7 @@ void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen
 			    hawk_quantity_bytes(heap->accounting.requested_bytes).text,
 			    hawk_quantity_bytes(heap->accounting.writable_bytes).text);
 	put_memory(heap, screen);
+	put_fragmentation(report->fragmentation, screen);
 	put_allocators(heap, screen);
 	put_history(report, screen);
 	put_sampling(report, screen);

@@ -47,7 +47,6 @@ struct hawk_piece {
 	uint64_t unit, unit_bytes;
 };
 
-
 /** A value that the allocator was told, or chose: "trim_threshold". */
 struct hawk_allocator_setting {
 	const char *name;
@@ -85,6 +84,11 @@ static inline uint64_t hawk_allocator_free_bytes(const struct hawk_allocator *al
 	return allocator->bytes[HAWK_PIECE_FREE] + allocator->bytes[HAWK_PIECE_FAST] +
 	       allocator->bytes[HAWK_PIECE_CACHED] + allocator->bytes[HAWK_PIECE_UNTOUCHED];
 }
+
+struct hawk_findings;
+
+/** Adds findings if its own counts differ from what was found, or parts are missing. */
+void hawk_allocator_report(const struct hawk_allocator *allocator, struct hawk_findings *findings);
 
 /*
  * Let others ask an allocator that was found. They return false or NULL if `found` is no

@@ -203,8 +203,7 @@ struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_vtable
 /** Finds the allocators below a traced heap: `ret` has no blocks, only `found` and `spans`. The
  * tracer's own memory is there with source HAWK_HEAP_SOURCES_MAX. Deinitialize `ret` only after
  * success; `heap` must outlive it. */
-struct hawk_error *hawk_heap_find_allocators(const struct hawk_heap *heap,
-					     struct hawk_findings *findings, struct hawk_heap *ret);
+struct hawk_error *hawk_heap_find_allocators(const struct hawk_heap *heap, struct hawk_heap *ret);
 void hawk_heap_deinit(struct hawk_heap *heap);
 
 /** What lies at an address. */
