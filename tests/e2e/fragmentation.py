@@ -72,11 +72,14 @@ def check_slabs():
             print(f"{name} is not installed")
             continue
         answer, _, _ = ask(hawk.plain_environment(library), 4, 10)
-        hawk.expect_equal(answer["verdict"], "fragmentation", f"{name}: verdict")
+        # How much of tcmalloc's free memory is in caches depends on which thread comes first.
+        verdicts = ("fragmentation", "caches of threads") if name == "tcmalloc" else ("fragmentation",)
+        hawk.expect(answer["verdict"] in verdicts, f"{name}: {answer['verdict']}")
         live = 4 * BLOCKS / 10 * 200
         pin = answer["pins"][0]
-        hawk.expect(pin["returns_bytes"] + pin["shared_bytes"] >= 5 * live, f"{name}: {pin}")
-        hawk.expect(pin["objects"] >= 0.5 * live / 200, f"{name}: {pin}")
+        least = 1 if name == "tcmalloc" else 5
+        hawk.expect(pin["returns_bytes"] + pin["shared_bytes"] >= least * live, f"{name}: {pin}")
+        hawk.expect(pin["objects"] >= 0.1 * least * live / 200, f"{name}: {pin}")
 
 
 folder = hawk.temporary_folder()
