@@ -14,10 +14,11 @@ enum {
 	LAST = BINS - 2, /**< likewise */
 	BLOCKS_MIN = 16,
 	BLOCKS_GOOD = 64,
-	SINCE_BINS_MIN = 5, /**< parts that a growth which began late must fill */
-	BURST_BINS_MAX = 4, /**< parts that a burst fills at most */
-	OCCUPIED_SHARE = 4, /**< a part is occupied if it has 1/this of the average */
-	SHAPE_PERCENT = 75, /**< of the parts that must be occupied */
+	SINCE_BINS_MIN = 5,   /**< parts that a growth which began late must fill */
+	STARTUP_BINS_MAX = 4, /**< parts that start-up takes at most, if these are short */
+	BURST_BINS_MAX = 4,   /**< parts that a burst fills at most */
+	OCCUPIED_SHARE = 4,   /**< a part is occupied if it has 1/this of the average */
+	SHAPE_PERCENT = 75,   /**< of the parts that must be occupied */
 	BESIDE_BLOCKS = 64,
 	MISSING_SHARE =
 		50, /**< counters speak for a site that allocated this times what is missing */
@@ -26,6 +27,7 @@ enum {
 static const double LIFE_MIN_SECONDS = 2;
 static const double LIFE_SHORT_SECONDS = 10;
 static const double LIFE_GOOD_SECONDS = 600;
+static const double STARTUP_SECONDS = 60;   /* that start-up takes, if not all in the first part */
 static const double LIFE_RATE_SECONDS = 60; /* a shorter life says nothing of an hour */
 
 struct judge {
@@ -380,6 +382,22 @@ const char *hawk_growth_verdict_name(enum hawk_growth_verdict verdict)
 bool hawk_growth_is_judged(const struct hawk_growth *growth)
 {
 	return growth->verdict != HAWK_GROWTH_UNCLEAR && growth->verdict != HAWK_GROWTH_GROWS;
+}
+
+bool hawk_growth_is_startup(const struct hawk_growth_facts *facts)
+{
+	struct judge judge = {.facts = facts};
+	double all = sum(facts->born_objects, 0, BINS - 1), later;
+	int end = 1;
+
+	while (end < STARTUP_BINS_MAX && facts->life_seconds * (end + 1) / BINS <= STARTUP_SECONDS)
+		end++;
+	later = sum(facts->born_objects, end, BINS - 1);
+	if (facts->no_ages || facts->life_seconds < LIFE_MIN_SECONDS || all <= 0 ||
+	    later > 0.05 * all)
+		return false;
+	return later < (double)BESIDE_BLOCKS * HAWK_AGE_ONE ||
+	       occupied(&judge, end, LAST) < SHAPE_PERCENT;
 }
 
 const char *hawk_growth_confidence_name(enum hawk_growth_confidence confidence)

@@ -1,85 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Selects the suspects: the largest sites until most memory is explained. A site lost through
- * another site's blocks is replaced by that site.
+ * Selects the suspects: the largest sites until most memory is explained, and sites that leak. A
+ * site lost through another site's blocks is replaced by that site; suspect_groups.c joins the
+ * others.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "hawk/analysis/site_ages.h"
-#include "hawk/analysis/suspects.h"
 #include "hawk/base/cleanup.h"
+#include "suspect_groups.h"
 
 enum {
-	COUNT_MAX = 3,
-	COUNT_MAX_FULL = HAWK_SUSPECTS_MAX,
-	SHARE_MIN = 20, /**< a suspect has 1/this of the bytes */
+	LARGE_MAX = 3,
+	SHOWN_MAX = 5,
+	SHARE_MIN = 20, /**< a large suspect has 1/this of the bytes */
+	LARGE_MAX_FULL = 8,
+	SHOWN_MAX_FULL = 10,
 	SHARE_MIN_FULL = 100,
+	CANDIDATES = 10, /**< large sites, before they are joined */
+	CANDIDATE_SHARE = 100,
 	EXPLAINED_PERCENT = 90,
 	HOLDER_STEPS = 3, /**< deeper ones change more often than the bug */
 };
 
-/** Sites are sorted by live bytes; those that are no suspects end the list. */
-static size_t choose(const struct hawk_heap *heap, bool full, struct hawk_suspects *suspects)
-{
-	size_t most = full ? COUNT_MAX_FULL : COUNT_MAX, count = 0;
-	uint64_t least = suspects->heap_bytes / (full ? SHARE_MIN_FULL : SHARE_MIN), seen = 0;
-
-	for (size_t i = 0; i < heap->site_count && count < most; i++) {
-		const struct hawk_site *site = &heap->sites[i];
-
-		if (site->id == HAWK_SITE_NOT_SAMPLED)
-			continue;
-		if (!site->inuse_bytes || site->inuse_bytes < least ||
-		    (count && seen / EXPLAINED_PERCENT >= suspects->heap_bytes / 100))
-			break;
-		seen += site->inuse_bytes;
-		suspects->items[count++].site = (uint32_t)i;
-	}
-	return count;
-}
-
-static struct hawk_error *find_holders(const struct hawk_graph *graph,
-				       const struct hawk_dominators *dominators,
-				       struct hawk_root_namer *namer,
-				       struct hawk_suspects *suspects)
-{
-	struct hawk_error *err = hawk_tree_roots_make(namer, &suspects->roots);
-
-	if (!err)
-		err = hawk_site_tree_add_retained(graph, dominators, suspects->roots.groups, NULL,
-						  &suspects->tree);
-	if (!err)
-		err = hawk_site_tree_finish(&suspects->tree);
-	if (err)
-		return err;
-	CLEANUP(free_ptr) uint32_t *tops = hawk_site_tree_tops(&suspects->tree);
-	CLEANUP(free_ptr)
-	uint64_t *sums = calloc((size_t)suspects->tree.count + 1, sizeof(*sums));
-
-	if (!tops || !sums)
-		return &hawk_enomem;
-	for (size_t i = 0; i < suspects->count; i++)
-		suspects->items[i].holder =
-			hawk_site_holder_find(&suspects->tree, tops, sums, suspects->items[i].site);
-	return NULL;
-}
-
-static struct hawk_error *find_retained(const struct hawk_graph *graph,
-					struct hawk_suspects *suspects)
-{
-	uint64_t retained[HAWK_SUSPECTS_MAX];
-	uint32_t sites[HAWK_SUSPECTS_MAX];
-	struct hawk_error *err;
-
-	for (size_t i = 0; i < suspects->count; i++)
-		sites[i] = suspects->items[i].site;
-	err = hawk_site_freed(graph, NULL, sites, suspects->count, retained);
-	for (size_t i = 0; !err && i < suspects->count; i++)
-		suspects->items[i].retained = retained[i];
-	return err;
-}
+/** Marks of a site. */
+enum { STARTUP = 1, LOST = 2, LEAK = 4, CHOSEN = 8 };
 
 static void judge(const struct hawk_graph *graph, const struct hawk_site_ages *ages,
 		  struct hawk_suspect *suspect)
@@ -95,6 +42,79 @@ static bool is_lost(const struct hawk_suspect *suspect)
 	return suspect->facts.reach_known &&
 	       2 * (bytes[HAWK_REACH_DEFINITELY_LOST] + bytes[HAWK_REACH_INDIRECTLY_LOST]) >=
 		       suspect->facts.bytes;
+}
+
+static uint8_t mark_of(const struct hawk_suspect *suspect)
+{
+	const struct hawk_growth *growth = &suspect->growth;
+
+	if (is_lost(suspect))
+		return LOST;
+	if (hawk_growth_is_startup(&suspect->facts))
+		return STARTUP;
+	return growth->verdict == HAWK_GROWTH_LEAK && growth->confidence == HAWK_CONFIDENCE_HIGH
+		       ? LEAK
+		       : 0;
+}
+
+static struct hawk_error *mark_sites(const struct hawk_graph *graph,
+				     const struct hawk_site_ages *ages,
+				     struct hawk_suspects *suspects, uint8_t **ret)
+{
+	const struct hawk_heap *heap = graph->heap;
+	uint8_t *marks = calloc(heap->site_count + 1, 1);
+
+	*ret = marks;
+	if (!marks)
+		return &hawk_enomem;
+	for (size_t i = 0; i < heap->site_count; i++) {
+		struct hawk_suspect suspect = {.site = (uint32_t)i};
+
+		if (!heap->sites[i].inuse_bytes || heap->sites[i].id == HAWK_SITE_NOT_SAMPLED)
+			continue;
+		judge(graph, ages, &suspect);
+		marks[i] = mark_of(&suspect);
+		if (marks[i] & STARTUP)
+			suspects->startup_bytes += heap->sites[i].inuse_bytes;
+	}
+	return NULL;
+}
+
+static void add(struct hawk_suspects *suspects, uint8_t *marks, size_t site)
+{
+	suspects->items[suspects->count++] = (struct hawk_suspect){
+		.site = (uint32_t)site,
+		.leaks = marks[site] & (LOST | LEAK),
+	};
+	marks[site] |= CHOSEN;
+}
+
+/** Sites are sorted by live bytes. */
+static void choose_large(const struct hawk_heap *heap, uint8_t *marks,
+			 struct hawk_suspects *suspects)
+{
+	uint64_t seen = 0;
+
+	for (size_t i = 0; i < heap->site_count && suspects->count < CANDIDATES; i++) {
+		const struct hawk_site *site = &heap->sites[i];
+
+		if (site->id == HAWK_SITE_NOT_SAMPLED || marks[i] & STARTUP)
+			continue;
+		if (!site->inuse_bytes ||
+		    site->inuse_bytes < suspects->heap_bytes / CANDIDATE_SHARE ||
+		    (seen && seen / EXPLAINED_PERCENT >= suspects->heap_bytes / 100))
+			break;
+		seen += site->inuse_bytes;
+		add(suspects, marks, i);
+	}
+}
+
+static void choose_marked(const struct hawk_heap *heap, uint8_t mark, uint8_t *marks,
+			  struct hawk_suspects *suspects)
+{
+	for (size_t i = 0; i < heap->site_count && suspects->count < HAWK_SUSPECTS_MAX; i++)
+		if (marks[i] == mark)
+			add(suspects, marks, i);
 }
 
 /** The suspect for `site`; a new one if there is none. */
@@ -117,8 +137,10 @@ static void merge(struct hawk_suspects *suspects, const uint32_t *sites, size_t 
 {
 	suspects->count = 0;
 	for (size_t i = 0; i < count; i++) {
+		bool leaks = suspects->items[i].leaks;
 		struct hawk_suspect *suspect = suspect_of(suspects, origins[i].site);
 
+		suspect->leaks |= leaks;
 		if (origins[i].lost.objects)
 			suspect->lost = origins[i].lost;
 		if (sites[i] != suspect->site)
@@ -155,37 +177,110 @@ static struct hawk_error *find_origins(const struct hawk_graph *graph,
 	return NULL;
 }
 
-/** Live bytes of the suspect's site and its followers. */
-static uint64_t explained_bytes(const struct hawk_heap *heap, const struct hawk_suspect *suspect)
+static struct hawk_error *find_retained(const struct hawk_graph *graph,
+					struct hawk_suspects *suspects)
 {
-	uint64_t bytes = suspect->facts.inuse_bytes;
+	uint64_t retained[HAWK_SUSPECTS_MAX];
+	uint32_t sites[HAWK_SUSPECTS_MAX];
+	struct hawk_error *err;
 
-	for (size_t i = 0; i < suspect->follower_count; i++)
-		bytes += heap->sites[suspect->followers[i]].inuse_bytes;
-	return bytes;
+	for (size_t i = 0; i < suspects->count; i++)
+		sites[i] = suspects->items[i].site;
+	err = hawk_site_freed(graph, NULL, sites, suspects->count, retained);
+	for (size_t i = 0; !err && i < suspects->count; i++)
+		suspects->items[i].retained = retained[i];
+	return err;
 }
 
-struct hawk_error *hawk_suspects_find(const struct hawk_graph *graph,
-				      const struct hawk_reach *reach,
-				      const struct hawk_dominators *dominators,
-				      struct hawk_root_namer *namer, bool full,
-				      struct hawk_suspects *ret)
+/** Live bytes of the suspect: its structure, what it lost, or its site. */
+static uint64_t bytes_of(const struct hawk_suspect *suspect)
+{
+	if (suspect->part_count)
+		return suspect->blocks.bytes;
+	return suspect->follower_count ? suspect->lost.bytes : suspect->facts.inuse_bytes;
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct hawk_suspect *a = left, *b = right;
+
+	if (bytes_of(a) != bytes_of(b))
+		return bytes_of(a) > bytes_of(b) ? -1 : 1;
+	return a->site < b->site ? -1 : a->site > b->site;
+}
+
+/** Keeps the largest ones, and those that leak. */
+static void limit(struct hawk_suspects *suspects, bool full)
+{
+	uint64_t least = suspects->heap_bytes / (full ? SHARE_MIN_FULL : SHARE_MIN);
+	size_t kept = 0, large = full ? LARGE_MAX_FULL : LARGE_MAX;
+
+	qsort(suspects->items, suspects->count, sizeof(*suspects->items), compare);
+	for (size_t i = 0; i < suspects->count; i++) {
+		uint64_t bytes = bytes_of(&suspects->items[i]);
+
+		if ((!large || bytes < least) && !suspects->items[i].leaks)
+			continue;
+		if (kept == (size_t)(full ? SHOWN_MAX_FULL : SHOWN_MAX))
+			break;
+		large -= large && bytes >= least;
+		suspects->items[kept++] = suspects->items[i];
+		suspects->explained_bytes += bytes;
+	}
+	suspects->count = kept;
+	if (suspects->explained_bytes > suspects->heap_bytes) /* structures can have common parts */
+		suspects->explained_bytes = suspects->heap_bytes;
+}
+
+static void find_examples(const struct hawk_heap *heap, const struct hawk_module_words *modules,
+			  struct hawk_suspects *suspects)
+{
+	struct hawk_near near = {.target = heap->target};
+
+	for (size_t i = 0; i < suspects->count; i++) {
+		struct hawk_suspect *suspect = &suspects->items[i];
+		uint32_t block = 0;
+
+		while (block < heap->index.count && hawk_heap_site_at(heap, block) != suspect->site)
+			block++;
+		suspect->example = block;
+		if (modules && block < heap->index.count)
+			suspect->words = hawk_type_words_at(modules, &near,
+							    hawk_block_start(&heap->index, block),
+							    hawk_block_size(&heap->index, block));
+	}
+}
+
+struct hawk_error *
+hawk_suspects_find(const struct hawk_graph *graph, const struct hawk_reach *reach,
+		   const struct hawk_dominators *dominators, struct hawk_root_namer *namer,
+		   const struct hawk_module_words *modules, bool full, struct hawk_suspects *ret)
 {
 	CLEANUP(free_ptr) struct hawk_site_ages *ages = NULL;
+	CLEANUP(free_ptr) uint8_t *marks = NULL;
 	struct hawk_error *err;
 
 	*ret = (struct hawk_suspects){.heap_bytes = graph->heap->sums.bytes};
-	ret->count = choose(graph->heap, full, ret);
 	err = hawk_site_ages_make(graph->heap, reach, NULL, &ages);
 	if (!err)
-		err = find_origins(graph, reach, ages, ret);
-	if (!err)
-		err = find_holders(graph, dominators, namer, ret);
-	for (size_t i = 0; !err && i < ret->count; i++) {
+		err = mark_sites(graph, ages, ret, &marks);
+	if (err)
+		return err;
+	choose_large(graph->heap, marks, ret);
+	choose_marked(graph->heap, LOST, marks, ret);
+	choose_marked(graph->heap, LEAK, marks, ret);
+	err = find_origins(graph, reach, ages, ret);
+	for (size_t i = 0; !err && i < ret->count; i++)
 		judge(graph, ages, &ret->items[i]);
-		ret->explained_bytes += explained_bytes(graph->heap, &ret->items[i]);
-	}
-	return err ? err : find_retained(graph, ret);
+	if (!err)
+		err = hawk_suspects_group(graph, dominators, namer, marks, ret);
+	if (err)
+		return err;
+	for (size_t i = 0; i < ret->count; i++)
+		judge(graph, ages, &ret->items[i]);
+	limit(ret, full);
+	find_examples(graph->heap, modules, ret);
+	return find_retained(graph, ret);
 }
 
 void hawk_suspects_deinit(struct hawk_suspects *suspects)

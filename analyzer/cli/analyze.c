@@ -23,7 +23,7 @@ enum { TOP = 10, SCHEMAS = 3, BY_TREE = 4 };
 struct suspects {
 	struct hawk_suspects found;
 	struct hawk_suspects_report report;
-	struct hawk_leaks_session leaks; /**< sums of kinds only */
+	struct hawk_leaks_session leaks; /**< what is definitely lost */
 	struct hawk_text target;         /**< for suggested commands */
 	struct hawk_text skipped;
 	bool wanted; /**< the section is printed, perhaps only with the reason for its absence */
@@ -238,19 +238,30 @@ static bool is_damaged(struct hawk_session *session, const struct hawk_error *er
 	return true;
 }
 
-static struct hawk_error *make_suspects(struct hawk_session *session, struct suspects *ret)
+/** Finds sums, cycles and their types: all that suspects need of a process's memory. */
+static struct hawk_error *make_leaks(struct hawk_session *session, struct suspects *ret)
 {
-	struct hawk_error *err = hawk_leaks_session_make(session, 0, &ret->leaks);
+	struct hawk_error *err =
+		hawk_leaks_session_make(session, 1u << HAWK_REACH_DEFINITELY_LOST, &ret->leaks);
 
 	ret->has_leaks = !err;
+	ret->report.leaks = &ret->leaks.report;
+	return err;
+}
+
+static struct hawk_error *make_suspects(struct hawk_session *session, struct suspects *ret)
+{
+	struct hawk_error *err = ret->has_leaks ? NULL : make_leaks(session, ret);
+
 	if (!err)
 		err = hawk_session_dominators(session);
 	if (!err)
 		err = hawk_session_report(session);
 	if (!err)
 		err = hawk_suspects_find(session->graph, session->report.reach, session->dominators,
-					 session->report.roots, session->settings->full,
-					 &ret->found);
+					 session->report.roots,
+					 hawk_block_types_modules(ret->leaks.report.types),
+					 session->settings->full, &ret->found);
 	if (!err || (hawk_error_code(err) != HAWK_ERROR_UNSUPPORTED &&
 		     hawk_error_code(err) != HAWK_ERROR_NOMEM && !is_damaged(session, err)))
 		return err;
@@ -268,7 +279,6 @@ static struct hawk_error *make_suspects(struct hawk_session *session, struct sus
 
 static struct hawk_error *find_suspects(struct hawk_session *session, struct suspects *ret)
 {
-	*ret = (struct suspects){0};
 	if (session->settings->no_suspects || is_filtered(session->settings) ||
 	    !session->heap->knows || !session->heap->sums.blocks)
 		return NULL;
@@ -343,14 +353,14 @@ static struct hawk_error *print_sections(struct hawk_session *session)
 
 /** Loads all data before the first screen: a process is released by then. Without a graph, blocks
  * are only summed up. */
-static struct hawk_error *load(struct hawk_session *session)
+static struct hawk_error *load(struct hawk_session *session, struct suspects *suspects)
 {
 	bool blocks = suspects_wanted(session) || leaks_wanted(session);
 	struct hawk_error *err = hawk_session_sums(session, blocks ? graph_blocks_max() : 0);
 
 	if (err || !session->settings->pid || !suspects_wanted(session))
 		return err;
-	err = hawk_session_graph(session);
+	err = leaks_wanted(session) ? hawk_session_graph(session) : make_leaks(session, suspects);
 	if (!err || hawk_error_code(err) != HAWK_ERROR_UNSUPPORTED)
 		return err;
 	hawk_error_destroy(err); // the suspects report it
@@ -398,7 +408,7 @@ static struct hawk_error *find_fragmentation(struct hawk_session *session, struc
 static struct hawk_error *make(struct hawk_session *session, void *ret)
 {
 	struct answer *answer = ret;
-	struct hawk_error *err = load(session);
+	struct hawk_error *err = load(session, &answer->suspects);
 	bool full = !err && leaks_wanted(session);
 
 	answer->session = session;
@@ -434,6 +444,8 @@ static struct hawk_error *print_text(void *made, const struct hawk_screen *scree
 	err = find_suspects(session, suspects);
 	if (!err && suspects->has_leaks && !answer->has_leaks)
 		hawk_leaks_report_sums(&suspects->leaks.report, screen);
+	if (answer->has_leaks) // made while a process could be read
+		suspects->report.leaks = &answer->leaks.report;
 	if (!err && suspects->wanted)
 		hawk_report_suspects(&suspects->report, screen);
 	if (!err && session->settings->full && !session->settings->pid && suspects->wanted &&

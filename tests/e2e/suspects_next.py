@@ -11,14 +11,14 @@ NODES = 400
 SHAPES = {
     "blocks": [({"make_payload"}, True, NODES)],
     "list": [({"make_node"}, True, 2 * NODES)],
-    "kept": [({"make_payload"}, False, None)],
+    "kept": [({"make_node"}, False, None)],
     "table": [({"make_table"}, True, 2 * NODES + 1)],
     "ring": [({"make_node", "make_other"}, True, 2 * NODES)],
     "rings": [({"make_node", "make_other", "make_third"}, True, 2 * NODES)],
     "pairs": [({"make_node", "make_other"}, True, 2 * NODES)],
     "some": [({"make_node"}, True, 2 * NODES + 1)],
     "two": [({"make_node"}, True, 2 * NODES), ({"make_other"}, True, 2 * NODES)],
-    "inside": [({"make_payload"}, False, None)],
+    "inside": [({"make_node"}, False, None)],
 }
 
 

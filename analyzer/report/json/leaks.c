@@ -63,26 +63,30 @@ static void put_step(const struct hawk_leaks_report *report, const struct hawk_l
 	hawk_json_object_end(json);
 }
 
+void hawk_leaks_report_json_cycle(const struct hawk_leaks_report *report,
+				  const struct hawk_leak_cycle *cycle, struct hawk_json *json)
+{
+	hawk_json_put_integer(json, "cycles", cycle->cycles);
+	hawk_json_put_integer(json, "length", cycle->length);
+	put_sum_of("lost", cycle->lost, json);
+	hawk_json_put_array(json, "steps");
+	for (uint32_t i = 0; i < cycle->step_count; i++)
+		put_step(report, cycle->steps + i, json);
+	hawk_json_array_end(json);
+	if (cycle->cut == UINT32_MAX)
+		hawk_json_put_null(json, "cut_step");
+	else
+		hawk_json_put_integer(json, "cut_step", cycle->cut);
+	put_sum_of("freed_by_cut", cycle->freed, json);
+}
+
 static void put_cycles(const struct hawk_leaks_report *report, struct hawk_json *json)
 {
 	if (!hawk_json_put_known_array(json, "cycles", report->heap))
 		return;
 	for (size_t i = 0; i < report->cycles->count; i++) {
-		const struct hawk_leak_cycle *cycle = report->cycles->items + i;
-
 		hawk_json_object(json);
-		hawk_json_put_integer(json, "cycles", cycle->cycles);
-		hawk_json_put_integer(json, "length", cycle->length);
-		put_sum_of("lost", cycle->lost, json);
-		hawk_json_put_array(json, "steps");
-		for (uint32_t j = 0; j < cycle->step_count; j++)
-			put_step(report, cycle->steps + j, json);
-		hawk_json_array_end(json);
-		if (cycle->cut == UINT32_MAX)
-			hawk_json_put_null(json, "cut_step");
-		else
-			hawk_json_put_integer(json, "cut_step", cycle->cut);
-		put_sum_of("freed_by_cut", cycle->freed, json);
+		hawk_leaks_report_json_cycle(report, report->cycles->items + i, json);
 		hawk_json_object_end(json);
 	}
 	hawk_json_array_end(json);

@@ -60,6 +60,44 @@ static void put_lost(const struct hawk_suspects_report *suspects,
 	hawk_json_object_end(json);
 }
 
+static void put_structure(const struct hawk_suspects_report *suspects,
+			  const struct hawk_suspect *suspect, struct hawk_json *json)
+{
+	if (!suspect->part_count) {
+		hawk_json_put_null(json, "structure");
+		return;
+	}
+	hawk_json_put_object(json, "structure");
+	hawk_json_put_integer(json, "objects", suspect->blocks.objects);
+	hawk_json_put_integer(json, "bytes", suspect->blocks.bytes);
+	hawk_json_put_array(json, "parts");
+	for (size_t i = 0; i < suspect->part_count; i++) {
+		const struct hawk_suspect_part *part = &suspect->parts[i];
+
+		hawk_json_object(json);
+		hawk_json_put_site(json, "site", suspects->pointers->heap, part->site);
+		hawk_json_put_integer(json, "objects", part->blocks.objects);
+		hawk_json_put_integer(json, "bytes", part->blocks.bytes);
+		hawk_json_object_end(json);
+	}
+	hawk_json_array_end(json);
+	hawk_json_object_end(json);
+}
+
+static void put_cycle(const struct hawk_suspects_report *suspects,
+		      const struct hawk_suspect *suspect, struct hawk_json *json)
+{
+	const struct hawk_leak_cycle *cycle = hawk_suspects_cycle(suspects, suspect);
+
+	if (!cycle) {
+		hawk_json_put_null(json, "cycle");
+		return;
+	}
+	hawk_json_put_object(json, "cycle");
+	hawk_leaks_report_json_cycle(suspects->leaks, cycle, json);
+	hawk_json_object_end(json);
+}
+
 static void put_suspect(const struct hawk_suspects_report *suspects,
 			const struct hawk_suspect *suspect, struct hawk_json *json)
 {
@@ -68,6 +106,7 @@ static void put_suspect(const struct hawk_suspects_report *suspects,
 	hawk_suspects_append_command(suspects, suspect, &command);
 	hawk_json_object(json);
 	hawk_json_put_site(json, "site", suspects->pointers->heap, suspect->site);
+	hawk_json_put_string(json, "type", hawk_suspects_type(suspects, suspect));
 	hawk_json_put_integer(json, "inuse_objects", suspect->facts.inuse_objects);
 	hawk_json_put_integer(json, "inuse_bytes", suspect->facts.inuse_bytes);
 	hawk_report_json_growth(&suspect->growth, &suspect->facts, json);
@@ -75,6 +114,8 @@ static void put_suspect(const struct hawk_suspects_report *suspects,
 	hawk_report_json_retained(&suspect->retained, true, json);
 	put_holder(suspects, suspect, json);
 	put_lost(suspects, suspect, json);
+	put_structure(suspects, suspect, json);
+	put_cycle(suspects, suspect, json);
 	hawk_json_put_string(json, "next", command.bytes);
 	hawk_json_object_end(json);
 }
@@ -85,5 +126,6 @@ void hawk_report_suspects_json(const struct hawk_suspects_report *suspects, stru
 	for (size_t i = 0; i < suspects->found->count; i++)
 		put_suspect(suspects, &suspects->found->items[i], json);
 	hawk_json_array_end(json);
+	hawk_json_put_integer(json, "startup_bytes", suspects->found->startup_bytes);
 	hawk_json_put_string(json, "suspects_skipped", suspects->skipped);
 }

@@ -50,18 +50,46 @@ static void put_step(const struct hawk_leaks_report *report, const struct hawk_s
 	hawk_text_puts(text, " -> ");
 }
 
+void hawk_leak_cycle_append_way(const struct hawk_leaks_report *report,
+				const struct hawk_screen *screen,
+				const struct hawk_leak_cycle *cycle, struct hawk_text *text)
+{
+	for (uint32_t i = 0; i < cycle->step_count; i++)
+		put_step(report, screen, cycle->steps + i, text);
+	if (cycle->cut_off)
+		hawk_text_puts(text, "... -> ");
+	put_name(report, screen, cycle->steps, text);
+}
+
 static void put_way(const struct hawk_leaks_report *report, const struct hawk_screen *screen,
 		    const struct hawk_leak_cycle *cycle, unsigned indent)
 {
 	CLEANUP(text) struct hawk_text text = {0};
 
 	hawk_text_printf(&text, "cycle of %s: ", hawk_quantity_count(cycle->length).text);
-	for (uint32_t i = 0; i < cycle->step_count; i++)
-		put_step(report, screen, cycle->steps + i, &text);
-	if (cycle->cut_off)
-		hawk_text_puts(&text, "... -> ");
-	put_name(report, screen, cycle->steps, &text);
+	hawk_leak_cycle_append_way(report, screen, cycle, &text);
 	hawk_screen_paragraph(screen, hawk_text_string(&text), indent, indent + 2);
+}
+
+void hawk_leak_cycle_append_cut(const struct hawk_leaks_report *report,
+				const struct hawk_screen *screen,
+				const struct hawk_leak_cycle *cycle, struct hawk_text *text)
+{
+	const struct hawk_leak_step *step = cycle->steps + cycle->cut;
+
+	if (cycle->cut == UINT32_MAX)
+		return;
+	hawk_text_puts(text, "; without the pointer in ");
+	put_name(report, screen, step, text);
+	if (step->offset != HAWK_OFFSET_UNKNOWN)
+		hawk_text_printf(text, " +%" PRIu64, step->offset);
+	if (cycle->frees_all)
+		hawk_text_puts(text, " all would be freed");
+	else
+		hawk_text_printf(text, " %s block%s (%s) of the first would be freed",
+				 hawk_quantity_count(cycle->freed.objects).text,
+				 cycle->freed.objects == 1 ? "" : "s",
+				 hawk_quantity_bytes(cycle->freed.bytes).text);
 }
 
 /* "849 cycles like this lose 2,547 blocks, 1.2 MiB; without the pointer at Session +72 all would be
@@ -77,21 +105,7 @@ static void put_sums(const struct hawk_leaks_report *report, const struct hawk_s
 			 hawk_quantity_count(cycle->lost.objects).text,
 			 cycle->lost.objects == 1 ? "" : "s",
 			 hawk_quantity_bytes(cycle->lost.bytes).text);
-	if (cycle->cut != UINT32_MAX) {
-		const struct hawk_leak_step *step = cycle->steps + cycle->cut;
-
-		hawk_text_puts(&text, "; without the pointer in ");
-		put_name(report, screen, step, &text);
-		if (step->offset != HAWK_OFFSET_UNKNOWN)
-			hawk_text_printf(&text, " +%" PRIu64, step->offset);
-		if (cycle->frees_all)
-			hawk_text_puts(&text, " all would be freed");
-		else
-			hawk_text_printf(&text, " %s block%s (%s) of the first would be freed",
-					 hawk_quantity_count(cycle->freed.objects).text,
-					 cycle->freed.objects == 1 ? "" : "s",
-					 hawk_quantity_bytes(cycle->freed.bytes).text);
-	}
+	hawk_leak_cycle_append_cut(report, screen, cycle, &text);
 	hawk_screen_paragraph(screen, hawk_text_string(&text), indent, indent + 2);
 }
 

@@ -11,10 +11,21 @@
 #include "hawk/names/function_name.h"
 #include "hawk/analysis/leaks.h"
 #include "hawk/base/quantity.h"
+#include "hawk/base/utf8.h"
 #include "hawk/report/suspects.h"
+#include "leak_cycles.h"
 #include "site_stacks.h"
 
-enum { NAME_WIDTH = 40, STEPS = 3, INDENT = 3, COMMAND_INDENT = 5 };
+enum {
+	NAME_WIDTH = 40,
+	TYPE_WIDTH = 30,
+	STEPS = 3,
+	INDENT = 3,
+	COMMAND_INDENT = 5,
+	PART_COLUMN = 27
+};
+
+enum { LEFT_OUT_SHARE = 20 /* of the heap: left-out start-up memory that is mentioned */ };
 
 void hawk_append_shell_word(struct hawk_text *text, const char *word)
 {
@@ -229,6 +240,52 @@ static void append_followers(const struct hawk_suspects_report *suspects,
 	hawk_text_puts(text, ".");
 }
 
+const struct hawk_leak_cycle *hawk_suspects_cycle(const struct hawk_suspects_report *suspects,
+						  const struct hawk_suspect *suspect)
+{
+	const struct hawk_leaks_report *leaks = suspects->leaks;
+	const struct hawk_leak_cycle *cycle;
+	uint64_t leaders;
+
+	if (!leaks || !leaks->cycles || !suspect->lost.objects)
+		return NULL;
+	cycle = hawk_leak_cycle_of(leaks->heap, leaks->cycles, suspect->site, &leaders);
+	return cycle && cycle->length > 1 ? cycle : NULL;
+}
+
+const char *hawk_suspects_type(const struct hawk_suspects_report *suspects,
+			       const struct hawk_suspect *suspect)
+{
+	const struct hawk_leaks_report *leaks = suspects->leaks;
+	const struct hawk_leak_cycle *cycle = hawk_suspects_cycle(suspects, suspect);
+	const char *type = NULL;
+
+	if (!leaks || !leaks->types)
+		return NULL;
+	type = hawk_leak_type(leaks, suspect->example, &suspect->words);
+	/* A process runs on by now; types of cycles were read before. */
+	for (uint32_t i = 0; !type && cycle && i < cycle->step_count; i++)
+		if (hawk_heap_site_at(leaks->heap, cycle->steps[i].block) == suspect->site)
+			type = hawk_leak_type(leaks, cycle->steps[i].block, &cycle->steps[i].words);
+	return type;
+}
+
+/* "Lost: its blocks keep each other alive, in 849 cycles like this one of 3: Session +88 -> ..." */
+static void append_cycle(const struct hawk_suspects_report *suspects,
+			 const struct hawk_screen *screen, const struct hawk_leak_cycle *cycle,
+			 struct hawk_text *text)
+{
+	if (cycle->cycles == 1)
+		hawk_text_puts(text, "Lost: its blocks keep each other alive, in a cycle");
+	else
+		hawk_text_printf(
+			text, "Lost: its blocks keep each other alive, in %s cycles like this one",
+			hawk_quantity_count(cycle->cycles).text);
+	hawk_text_printf(text, " of %s: ", hawk_quantity_count(cycle->length).text);
+	hawk_leak_cycle_append_way(suspects->leaks, screen, cycle, text);
+	hawk_leak_cycle_append_cut(suspects->leaks, screen, cycle, text);
+}
+
 static void append_growth(const struct hawk_suspect *suspect, struct hawk_text *text)
 {
 	const struct hawk_growth *growth = &suspect->growth;
@@ -249,25 +306,63 @@ static void append_growth(const struct hawk_suspect *suspect, struct hawk_text *
 	hawk_text_puts(text, ".");
 }
 
-static void append_story(const struct hawk_suspects_report *suspects,
-			 const struct hawk_suspect *suspect, struct hawk_text *text)
+static void append_amount(const struct hawk_suspects_report *suspects, uint64_t objects,
+			  uint64_t bytes, struct hawk_text *text)
 {
-	uint64_t retained = suspect->retained;
+	hawk_text_printf(text, "%s in %s block%s, %s of the heap", hawk_quantity_bytes(bytes).text,
+			 hawk_quantity_count(objects).text, objects == 1 ? "" : "s",
+			 hawk_quantity_share(bytes, suspects->found->heap_bytes).text);
+}
+
+static void append_story(const struct hawk_suspects_report *suspects,
+			 const struct hawk_screen *screen, const struct hawk_suspect *suspect,
+			 struct hawk_text *text)
+{
+	const struct hawk_leak_cycle *cycle = hawk_suspects_cycle(suspects, suspect);
 	uint64_t bytes = suspect->facts.inuse_bytes;
 
-	hawk_text_printf(text, "%s in %s block%s, %s of the heap. ",
-			 hawk_quantity_bytes(bytes).text,
-			 hawk_quantity_count(suspect->facts.inuse_objects).text,
-			 suspect->facts.inuse_objects == 1 ? "" : "s",
-			 hawk_quantity_share(bytes, suspects->found->heap_bytes).text);
-	append_holder(suspects, suspect, text);
+	if (suspect->part_count) {
+		bytes = suspect->blocks.bytes;
+	} else {
+		append_amount(suspects, suspect->facts.inuse_objects, bytes, text);
+		hawk_text_puts(text, ". ");
+	}
+	if (cycle)
+		append_cycle(suspects, screen, cycle, text);
+	else
+		append_holder(suspects, suspect, text);
 	hawk_text_puts(text, ".");
 	append_reach(suspects, suspect, text);
 	append_followers(suspects, suspect, text);
-	if (hawk_quantity_more_bytes(retained, bytes))
+	if (hawk_quantity_more_bytes(suspect->retained, bytes) &&
+	    (!suspect->follower_count || suspect->retained > suspect->lost.bytes))
 		hawk_text_printf(text, " With what it holds it retains %s.",
-				 hawk_quantity_bytes(retained).text);
+				 hawk_quantity_bytes(suspect->retained).text);
 	append_growth(suspect, text);
+}
+
+/** Prints the largest parts of the suspect's structure, if it is one. */
+static void put_parts(const struct hawk_suspects_report *suspects, const struct hawk_screen *screen,
+		      const struct hawk_suspect *suspect)
+{
+	CLEANUP(text) struct hawk_text amount = {0};
+
+	if (!suspect->part_count)
+		return;
+	append_amount(suspects, suspect->blocks.objects, suspect->blocks.bytes, &amount);
+	hawk_text_puts(&amount, ", in one structure:");
+	hawk_screen_paragraph(screen, hawk_text_string(&amount), INDENT, INDENT);
+	for (size_t i = 0; i < suspect->part_count; i++) {
+		const struct hawk_suspect_part *part = &suspect->parts[i];
+		CLEANUP(text) struct hawk_text name = {0};
+
+		hawk_site_name_append(&name, hawk_site_name(suspects->pointers->names, part->site),
+				      screen->full ? SIZE_MAX : screen->width - PART_COLUMN - 1);
+		hawk_output_printf(screen->output, "%14s %10s  %s\n",
+				   hawk_quantity_bytes(part->blocks.bytes).text,
+				   hawk_quantity_count(part->blocks.objects).text,
+				   hawk_text_string(&name));
+	}
 }
 
 /** Prints a command on one line, or on several that a shell reads as one. */
@@ -289,13 +384,24 @@ static void put_command(const struct hawk_screen *screen, const char *command)
 		hawk_output_printf(screen->output, "%s\n", command);
 }
 
+/** "Server::open(int)  app.cpp:89  [Session]" */
 static void append_title(const struct hawk_suspects_report *suspects,
 			 const struct hawk_screen *screen, size_t number, struct hawk_text *text)
 {
-	hawk_site_name_append(
-		text,
-		hawk_site_name(suspects->pointers->names, suspects->found->items[number].site),
-		screen->full ? SIZE_MAX : screen->width - INDENT - 1);
+	const struct hawk_suspect *suspect = &suspects->found->items[number];
+	const char *type = hawk_suspects_type(suspects, suspect);
+	CLEANUP(text) struct hawk_text shown = {0};
+
+	if (type) {
+		hawk_text_puts(&shown, "  [");
+		hawk_function_name_append(&shown, type, screen->full ? SIZE_MAX : TYPE_WIDTH);
+		hawk_text_puts(&shown, "]");
+	}
+	hawk_site_name_append(text, hawk_site_name(suspects->pointers->names, suspect->site),
+			      screen->full ? SIZE_MAX
+					   : screen->width - INDENT - 1 -
+						     hawk_utf8_width(hawk_text_string(&shown)));
+	hawk_text_puts(text, hawk_text_string(&shown));
 }
 
 /** Returns true if another suspect has the same title. */
@@ -323,12 +429,13 @@ static void put_suspect(const struct hawk_suspects_report *suspects,
 	CLEANUP(text) struct hawk_text title = {0}, story = {0}, command = {0};
 
 	append_title(suspects, screen, number, &title);
-	append_story(suspects, suspect, &story);
+	append_story(suspects, screen, suspect, &story);
 	hawk_suspects_append_command(suspects, suspect, &command);
 	hawk_output_printf(screen->output, "%s%zu. %s\n", number ? "\n" : "", number + 1,
 			   hawk_text_string(&title));
 	if (is_alike(suspects, screen, number, &title))
 		hawk_site_stacks_put(stacks, suspect->site);
+	put_parts(suspects, screen, suspect);
 	hawk_screen_paragraph(screen, hawk_text_string(&story), INDENT, INDENT);
 	put_command(screen, hawk_text_string(&command));
 }
@@ -351,6 +458,17 @@ static void put_all(const struct hawk_suspects_report *suspects, const struct ha
 		put_suspect(suspects, screen, &stacks, i);
 }
 
+/** Mentions memory that is there since the start. */
+static void put_left_out(const struct hawk_suspects *found, const struct hawk_screen *screen)
+{
+	if (found->startup_bytes < found->heap_bytes / LEFT_OUT_SHARE || !found->startup_bytes)
+		return;
+	hawk_output_printf(screen->output,
+			   "%sLeft out: %s (%s), filled at start and not grown since\n",
+			   found->count ? "\n" : "", hawk_quantity_bytes(found->startup_bytes).text,
+			   hawk_quantity_share(found->startup_bytes, found->heap_bytes).text);
+}
+
 void hawk_report_suspects(const struct hawk_suspects_report *suspects,
 			  const struct hawk_screen *screen)
 {
@@ -359,15 +477,18 @@ void hawk_report_suspects(const struct hawk_suspects_report *suspects,
 		hawk_screen_wrapped(screen, suspects->skipped, 0, 0);
 		return;
 	}
-	if (!suspects->found->count) {
-		hawk_screen_heading(screen, "Suspects: none, no site has much of the heap");
-		return;
+	if (suspects->found->count) {
+		hawk_screen_heading(screen,
+				    "Suspects: %zu behind %s of the heap, and what to ask next",
+				    suspects->found->count,
+				    hawk_quantity_share(suspects->found->explained_bytes,
+							suspects->found->heap_bytes)
+					    .text);
+		put_all(suspects, screen);
+	} else {
+		hawk_screen_heading(screen, "Suspects: none, no site %shas much of the heap",
+				    suspects->found->startup_bytes ? "that grew after start-up "
+								   : "");
 	}
-	hawk_screen_heading(
-		screen, "Suspects: %zu %s behind %s of the heap, and what to ask next",
-		suspects->found->count,
-		hawk_report_group_word(suspects->pointers->heap, suspects->found->count),
-		hawk_quantity_share(suspects->found->explained_bytes, suspects->found->heap_bytes)
-			.text);
-	put_all(suspects, screen);
+	put_left_out(suspects->found, screen);
 }

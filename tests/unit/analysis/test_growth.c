@@ -98,6 +98,23 @@ TEST(what_was_made_first_is_start_up)
 	assert_true(growth.bytes_per_hour > 0);
 }
 
+TEST(a_site_filled_within_the_first_minute_was_filled_at_start)
+{
+	struct hawk_growth_facts facts = FACTS(3, 3, 50, 30, 20);
+
+	assert_false(hawk_growth_is_startup(&facts)); /* in two hours */
+	facts.life_seconds = 200;
+	assert_true(hawk_growth_is_startup(&facts));
+	facts.no_ages = true;
+	assert_false(hawk_growth_is_startup(&facts));
+	facts = FACTS(100000, 100000, 1000, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1);
+	assert_false(hawk_growth_is_startup(&facts)); /* others grow beside */
+	facts = FACTS(1000, 1000, 1000);
+	assert_true(hawk_growth_is_startup(&facts));
+	facts.life_seconds = 1;
+	assert_false(hawk_growth_is_startup(&facts));
+}
+
 TEST(what_was_made_at_once_is_a_burst)
 {
 	struct hawk_growth growth;

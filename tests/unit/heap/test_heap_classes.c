@@ -156,7 +156,7 @@ CLASS_TEST(suspects_are_classes)
 	struct hawk_json json;
 
 	check(hawk_suspects_find(&world->graph, &world->reach, &world->dominators,
-				 world->report.roots, true, &found));
+				 world->report.roots, NULL, true, &found));
 	assert_true(found.count >= 1);
 	class_world_begin(world, true);
 	hawk_report_suspects(&report, &world->screen);

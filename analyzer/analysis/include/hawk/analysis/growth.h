@@ -106,6 +106,9 @@ struct hawk_growth hawk_growth_judge(const struct hawk_growth_facts *facts);
 const char *hawk_growth_verdict_name(enum hawk_growth_verdict verdict);
 /** Returns false of verdicts that state what is known and judge nothing: UNCLEAR, GROWS. */
 bool hawk_growth_is_judged(const struct hawk_growth *growth);
+/** Returns true if nearly all live blocks are from the start (the first sixteenth of the life; or
+ * the first quarter, up to a minute), and no steady growth followed. */
+bool hawk_growth_is_startup(const struct hawk_growth_facts *facts);
 /** "low", "medium", "high" */
 const char *hawk_growth_confidence_name(enum hawk_growth_confidence confidence);
 

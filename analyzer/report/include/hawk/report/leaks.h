@@ -55,6 +55,10 @@ void hawk_leaks_report_section(const struct hawk_leaks_report *report, const cha
 /** Writes members of an object: lost blocks, and their kinds; all null if `report` is NULL. */
 void hawk_leaks_report_json_sums(const struct hawk_leaks_report *report, struct hawk_json *json);
 
+/** Writes the members of an entry of "cycles". */
+void hawk_leaks_report_json_cycle(const struct hawk_leaks_report *report,
+				  const struct hawk_leak_cycle *cycle, struct hawk_json *json);
+
 /** Writes the document described in docs/json.md. */
 void hawk_leaks_report_json(const struct hawk_leaks_report *report, struct hawk_output *output);
 

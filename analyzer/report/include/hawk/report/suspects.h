@@ -8,6 +8,7 @@
 
 #include "hawk/analysis/suspects.h"
 #include "hawk/report/growth.h"
+#include "hawk/report/leaks.h"
 
 /** The input of the report. Owns nothing. */
 struct hawk_suspects_report {
@@ -18,7 +19,17 @@ struct hawk_suspects_report {
 	const char *skipped; /**< the reason why suspects were not searched, a sentence; NULL = they
 				were */
 	const struct hawk_suspects *found;
+	const struct hawk_leaks_report *leaks; /**< types and cycles */
 };
+
+/** Returns the cycle that lost blocks of the suspect's site are in, or those that they keep; NULL =
+ * none. */
+const struct hawk_leak_cycle *hawk_suspects_cycle(const struct hawk_suspects_report *suspects,
+						  const struct hawk_suspect *suspect);
+
+/** Returns the type of the suspect's example; NULL = not known, or the site's own name. */
+const char *hawk_suspects_type(const struct hawk_suspects_report *suspects,
+			       const struct hawk_suspect *suspect);
 
 /** Prints the section with its heading. */
 void hawk_report_suspects(const struct hawk_suspects_report *suspects,
