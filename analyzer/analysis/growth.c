@@ -137,6 +137,30 @@ static bool is_startup(struct judge *judge)
 	return true;
 }
 
+/** Returns true if hardly any block was freed, and each quarter of the life added clearly fewer. */
+static bool is_saturating(struct judge *judge)
+{
+	const uint64_t *bins = judge->facts->born_objects;
+	double quarters[4];
+
+	if (!judge->growth->freed_known || judge->growth->freed > 0.02 ||
+	    judge->facts->objects < BLOCKS_GOOD)
+		return false;
+	for (int i = 0; i < 4; i++)
+		quarters[i] = sum(bins, i * BINS / 4, (i + 1) * BINS / 4 - 1);
+	for (int i = 1; i < 4; i++)
+		if (quarters[i] <= 0 || quarters[i] > 0.85 * quarters[i - 1])
+			return false;
+	if (quarters[3] > 0.5 * quarters[1])
+		return false;
+	set_window(judge, 0, BINS / 4 - 1);
+	judge->growth->last_share = quarters[3] / judge->all;
+	say(judge, HAWK_REASON_SLOWS);
+	set_rate(judge, FIRST);
+	decide(judge, HAWK_GROWTH_SATURATES, HAWK_CONFIDENCE_MEDIUM);
+	return true;
+}
+
 /** Returns true if blocks of every part of its life are left, as many old as young ones. */
 static bool is_leak(struct judge *judge)
 {
@@ -316,8 +340,9 @@ static void find_pattern(struct judge *judge)
 			say(judge, HAWK_REASON_FEW_BLOCKS);
 		return;
 	}
-	if (!is_startup(judge) && !is_leak(judge) && !is_steady(judge) && !is_cache(judge) &&
-	    !is_late_leak(judge) && !is_burst(judge) && !has_stopped(judge) && !only_grows(judge))
+	if (!is_startup(judge) && !is_saturating(judge) && !is_leak(judge) && !is_steady(judge) &&
+	    !is_cache(judge) && !is_late_leak(judge) && !is_burst(judge) && !has_stopped(judge) &&
+	    !only_grows(judge))
 		say(judge, HAWK_REASON_NO_PATTERN);
 }
 
@@ -374,6 +399,7 @@ const char *hawk_growth_verdict_name(enum hawk_growth_verdict verdict)
 		[HAWK_GROWTH_BURST] = "burst",
 		[HAWK_GROWTH_STEADY] = "steady",
 		[HAWK_GROWTH_GROWS] = "only grows",
+		[HAWK_GROWTH_SATURATES] = "saturating",
 	};
 
 	return names[verdict];

@@ -103,8 +103,8 @@ const struct hawk_answer hawk_answer_growth = {
 };
 
 static const struct hawk_option options[] = {
-	{"verdict", '\0', HAWK_OPTION_CHOICE, HAWK_AT(by), "leak|cache|start-up|burst|steady|grows",
-	 "only sites with this verdict"},
+	{"verdict", '\0', HAWK_OPTION_CHOICE, HAWK_AT(by),
+	 "leak|cache|start-up|burst|steady|grows|saturating", "only sites with this verdict"},
 	{0},
 };
 
@@ -115,7 +115,8 @@ const struct hawk_verb hawk_verb_growth = {
 	.details =
 		"Judges each site from one core: when its live blocks were born, how many others "
 		"were freed, and whether anything still leads to them. The verdict is leak, cache "
-		"or growing queue, start-up, burst or steady, with reasons and a confidence; only "
+		"or growing queue, saturating, start-up, burst or steady, with reasons and a "
+		"confidence; only "
 		"grows, if nothing else is known than that nothing was freed; or unclear, if there "
 		"is too little data.",
 	.options = options,

@@ -83,6 +83,11 @@ static void append_pattern(struct hawk_text *text, const struct hawk_growth *gro
 	else if (reason == HAWK_REASON_SINCE)
 		hawk_text_printf(text, "blocks survive from every part of the last %s",
 				 time_at(growth, 1 - growth->window_start).text);
+	else if (reason == HAWK_REASON_SLOWS)
+		hawk_text_printf(text,
+				 "births slow down, as in a cache that fills: %s of the blocks are "
+				 "from the first quarter of its life, %s from the last",
+				 percent(growth->share).text, percent(growth->last_share).text);
 	else if (reason == HAWK_REASON_OLD_GONE)
 		hawk_text_printf(text,
 				 "%s of the blocks are from the younger half of its life, as in a "

@@ -142,6 +142,32 @@ TEST(the_older_the_fewer_is_a_cache)
 	       HAWK_GROWTH_CACHE, HAWK_CONFIDENCE_MEDIUM);
 }
 
+TEST(ever_fewer_births_without_frees_are_a_filling_cache)
+{
+	/* A thousand keys asked for at random. */
+	struct hawk_growth growth = expect(
+		FACTS(880, 880, 125, 109, 96, 84, 73, 64, 56, 49, 43, 38, 33, 29, 25, 22, 19, 17),
+		HAWK_GROWTH_SATURATES, HAWK_CONFIDENCE_MEDIUM);
+
+	assert_true(has(&growth, HAWK_REASON_SLOWS));
+	assert_true(growth.bytes_per_hour > 0);
+	assert_in_range((uint64_t)(growth.last_share * 100), 8, 10);
+	/* Keys whose frequencies differ: births as 1/time. */
+	expect(FACTS(3400, 3400, 1000, 500, 333, 250, 200, 167, 143, 125, 111, 100, 91, 83, 77, 71,
+		     67, 63),
+	       HAWK_GROWTH_SATURATES, HAWK_CONFIDENCE_MEDIUM);
+}
+
+TEST(steady_growth_after_a_full_start_does_not_saturate)
+{
+	/* A table filled at start, then a leak. */
+	expect(FACTS(16000, 16000, 500, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10),
+	       HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_HIGH);
+	/* Slowing down, but some were freed: not a cache that fills. */
+	expect(FACTS(880, 1000, 125, 109, 96, 84, 73, 64, 56, 49, 43, 38, 33, 29, 25, 22, 19, 17),
+	       HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_MEDIUM);
+}
+
 TEST(young_blocks_that_die_soon_are_work_in_progress)
 {
 	expect(FACTS(500, 500000, [14] = 1, [15] = 99), HAWK_GROWTH_STEADY, HAWK_CONFIDENCE_HIGH);

@@ -39,12 +39,13 @@ struct hawk_growth_facts {
 
 enum hawk_growth_verdict {
 	HAWK_GROWTH_UNCLEAR = 0,
-	HAWK_GROWTH_LEAK,    /**< grows, and goes on growing */
-	HAWK_GROWTH_CACHE,   /**< old blocks go: a full cache or a growing queue */
-	HAWK_GROWTH_STARTUP, /**< made when the process began, and kept */
-	HAWK_GROWTH_BURST,   /**< made within a short time, and kept */
-	HAWK_GROWTH_STEADY,  /**< work in progress: young blocks that are freed soon */
-	HAWK_GROWTH_GROWS,   /**< nothing was ever freed, and ages fit none of these patterns */
+	HAWK_GROWTH_LEAK,      /**< grows, and goes on growing */
+	HAWK_GROWTH_CACHE,     /**< old blocks go: a full cache or a growing queue */
+	HAWK_GROWTH_STARTUP,   /**< made when the process began, and kept */
+	HAWK_GROWTH_BURST,     /**< made within a short time, and kept */
+	HAWK_GROWTH_STEADY,    /**< work in progress: young blocks that are freed soon */
+	HAWK_GROWTH_GROWS,     /**< nothing was ever freed, and ages fit none of these patterns */
+	HAWK_GROWTH_SATURATES, /**< nothing was freed, but ever fewer are added: a filling cache */
 	HAWK_GROWTH_VERDICTS,
 };
 
@@ -68,11 +69,13 @@ enum hawk_growth_reason {
 	HAWK_REASON_STILL_GOING, /**< the window reaches to now */
 	HAWK_REASON_YOUNG,       /**< `share` of them were born after window_start */
 	HAWK_REASON_OLD_GONE,    /**< the older, the fewer are left */
-	HAWK_REASON_FREED,       /**< `freed` of all it ever allocated */
-	HAWK_REASON_RATE,        /**< bytes_per_hour */
-	HAWK_REASON_LOST,        /**< `lost` of the bytes are lost and cannot be freed */
-	HAWK_REASON_HELD,        /**< reachable: something holds it */
-	HAWK_REASON_BESIDE,      /**< besides, `beside_objects` blocks from every later part */
+	HAWK_REASON_SLOWS,  /**< `share` of them are from the first quarter, `last_share` from the
+			       last */
+	HAWK_REASON_FREED,  /**< `freed` of all it ever allocated */
+	HAWK_REASON_RATE,   /**< bytes_per_hour */
+	HAWK_REASON_LOST,   /**< `lost` of the bytes are lost and cannot be freed */
+	HAWK_REASON_HELD,   /**< reachable: something holds it */
+	HAWK_REASON_BESIDE, /**< besides, `beside_objects` blocks from every later part */
 	HAWK_REASON_SAMPLED,
 	HAWK_REASON_NO_COUNTERS,
 	HAWK_REASON_NO_AGES,
@@ -92,17 +95,19 @@ struct hawk_growth {
 	double freed; /**< 0 .. 1: of the blocks ever allocated */
 	double share; /**< 0 .. 1: of the live blocks, between window_start and window_end */
 	double window_start, window_end; /**< 0 .. 1 of the life */
+	double last_share;               /**< 0 .. 1: of the live blocks, from the last quarter */
 	double lost;                     /**< 0 .. 1 of the bytes */
 	uint64_t beside_objects;
-	/** Recent live bytes per hour: the growth rate, if it grows. 0 unless the verdict is LEAK
-	 * or GROWS, or other blocks grow besides. */
+	/** Recent live bytes per hour: the growth rate, if it grows. 0 unless the verdict is LEAK,
+	 * GROWS or SATURATES, or other blocks grow besides. */
 	double bytes_per_hour;
 	bool is_rate_known; /**< false: it may grow, but its life is too short for a rate */
 };
 
 struct hawk_growth hawk_growth_judge(const struct hawk_growth_facts *facts);
 
-/** "unclear", "leak", "cache or growing queue", "start-up", "burst", "steady", "only grows" */
+/** "unclear", "leak", "cache or growing queue", "start-up", "burst", "steady", "only grows",
+ * "saturating" */
 const char *hawk_growth_verdict_name(enum hawk_growth_verdict verdict);
 /** Returns false of verdicts that state what is known and judge nothing: UNCLEAR, GROWS. */
 bool hawk_growth_is_judged(const struct hawk_growth *growth);
