@@ -231,6 +231,7 @@ extern const struct hawk_verb hawk_verb_whatis;
 extern const struct hawk_verb hawk_verb_blocks;
 extern const struct hawk_verb hawk_verb_heap;
 extern const struct hawk_verb hawk_verb_leaks;
+extern const struct hawk_verb hawk_verb_verify;
 extern const struct hawk_verb hawk_verb_refs;
 extern const struct hawk_verb hawk_verb_path;
 extern const struct hawk_verb hawk_verb_merge_paths;

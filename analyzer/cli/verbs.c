@@ -22,6 +22,7 @@ const struct hawk_verb *const hawk_verbs[] = {
 	&hawk_verb_blocks,
 	&hawk_verb_heap,
 	&hawk_verb_leaks,
+	&hawk_verb_verify,
 	&hawk_verb_refs,
 	&hawk_verb_path,
 	&hawk_verb_merge_paths,

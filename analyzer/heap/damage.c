@@ -44,6 +44,8 @@ void hawk_damages_report(const struct hawk_damages *damages, struct hawk_finding
 		{"guard", "guard words behind blocks were overwritten", false},
 		{"block-conflict",
 		 "blocks overlap others, or begin where none can, and were left out", true},
+		{"freed-inside", "pointers into the middle of blocks were freed", false},
+		{"free-written", "free blocks were written to", false},
 	};
 
 	for (unsigned kind = 0; kind < HAWK_DAMAGE_KINDS; kind++)

@@ -6,6 +6,7 @@
 #include "hawk/base/quantity.h"
 #include "heaps.h"
 #include "load_blocks.h"
+#include "native.h"
 #include "unknown.h"
 #include "unread.h"
 

@@ -354,6 +354,17 @@ bool hawk_heap_allocator(const struct hawk_heap_found *found, struct hawk_alloca
 	return pieces;
 }
 
+const struct hawk_walker *hawk_native_walker(const struct hawk_heap_found *found,
+					     const void **state)
+{
+	const struct native *native = found->state;
+
+	if (found->source->walk != walk)
+		return NULL;
+	*state = native->state;
+	return native->walker;
+}
+
 bool hawk_heap_is_aligned_within(const struct hawk_heap *heap, uint32_t block, uint64_t pointer)
 {
 	uint64_t start = hawk_block_start(&heap->index, block);

@@ -38,6 +38,11 @@ struct hawk_walker {
 	void *(*begin)(const void *state);
 	/** Gives the next piece. May leave out free pieces if `all` is false. */
 	bool (*next)(void *cursor, bool all, struct hawk_piece *ret);
+	/** Adds what contradicts itself in the allocator's structures. NULL: nothing can. */
+	void (*verify)(const void *state, struct hawk_damages *ret);
+	/** Returns the usable bytes of the free block that begins at `address`, 0 = none does.
+	 * NULL: not known. */
+	uint64_t (*free_bytes)(const void *state, uint64_t address);
 	/** Fills all of `ret` but the sums. */
 	void (*describe)(const void *state, struct hawk_allocator *ret);
 	/** As hawk_allocator_arena() and hawk_allocator_thread_arenas(). NULL: no arenas. */
@@ -59,5 +64,9 @@ extern const struct hawk_walker hawk_walker_jemalloc;
 extern const struct hawk_walker hawk_walker_mimalloc;
 extern const struct hawk_walker hawk_walker_musl;
 extern const struct hawk_walker hawk_walker_tcmalloc;
+
+/** Returns the walker of an allocator that was found, and its state; NULL for other sources. */
+const struct hawk_walker *hawk_native_walker(const struct hawk_heap_found *found,
+					     const void **state);
 
 #endif

@@ -67,6 +67,7 @@ void hawk_slabs_deinit(struct hawk_slabs *slabs)
 {
 	free(slabs->items);
 	free(slabs->states);
+	hawk_damages_deinit(&slabs->damages);
 	*slabs = (struct hawk_slabs){0};
 }
 
@@ -110,18 +111,55 @@ bool hawk_slabs_mark(struct hawk_slabs *slabs, uint64_t address, enum hawk_objec
 	return true;
 }
 
+/* Notes a list that leads to an object that is free already, or nowhere: the object with that link
+ * was written to. Lists may lead to slabs that are not known. */
+static void note_break(struct hawk_slabs *slabs, const struct hawk_target *target, uint64_t last,
+		       uint64_t at)
+{
+	uint64_t bytes = hawk_slabs_free_bytes(slabs, at);
+	struct hawk_damage damage = {.address = last ? last : at, .found = at};
+
+	if (bytes) {
+		damage.kind = HAWK_DAMAGE_FREED_TWICE;
+		damage.neighbour = at;
+		damage.neighbour_bytes = bytes;
+	} else if (last && (at % OBJECT_BYTES_MIN || !hawk_target_mapping_at(target, at))) {
+		damage.kind = HAWK_DAMAGE_WRITTEN;
+		damage.bytes = sizeof(at);
+		damage.neighbour = last;
+		damage.neighbour_bytes = hawk_slabs_free_bytes(slabs, last);
+	} else {
+		return;
+	}
+	hawk_damages_add(&slabs->damages, &damage);
+}
+
 uint64_t hawk_slabs_mark_list(struct hawk_slabs *slabs, struct hawk_near *near, uint64_t first,
 			      uint64_t mask, enum hawk_object_state state)
 {
-	uint64_t count = 0, at = first & mask;
+	uint64_t count = 0, at = first & mask, last = 0;
 
 	while (at && hawk_slabs_mark(slabs, at, state)) {
 		count++;
+		last = at;
 		if (!hawk_word(near, at, &at))
-			break;
+			return count;
 		at &= mask;
 	}
+	if (at)
+		note_break(slabs, near->target, last, at);
 	return count;
+}
+
+uint64_t hawk_slabs_free_bytes(const struct hawk_slabs *slabs, uint64_t address)
+{
+	const struct hawk_slab *slab = hawk_slabs_at(slabs, address);
+	enum hawk_object_state state;
+
+	if (!slab || (address - slab->start) % slab->object_bytes)
+		return 0;
+	state = hawk_slabs_state(slabs, slab->first + (address - slab->start) / slab->object_bytes);
+	return state == HAWK_OBJECT_FREE || state == HAWK_OBJECT_CACHED ? slab->object_bytes : 0;
 }
 
 /** Walks objects in ascending order. */
@@ -201,4 +239,19 @@ void hawk_slab_heap_deinit(struct hawk_slab_heap *heap)
 	hawk_claims_deinit(&heap->memory);
 	hawk_claims_deinit(&heap->free);
 	hawk_claims_deinit(&heap->metadata);
+}
+
+void hawk_slab_heap_verify(const void *state, struct hawk_damages *ret)
+{
+	const struct hawk_slab_heap *heap = state;
+
+	for (size_t i = 0; i < heap->slabs.damages.count; i++)
+		hawk_damages_add(ret, &heap->slabs.damages.items[i]);
+}
+
+uint64_t hawk_slab_heap_free_bytes(const void *state, uint64_t address)
+{
+	const struct hawk_slab_heap *heap = state;
+
+	return hawk_slabs_free_bytes(&heap->slabs, address);
 }

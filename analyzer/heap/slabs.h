@@ -32,6 +32,7 @@ struct hawk_slabs {
 	size_t count, capacity;
 	uint8_t *states; /**< four objects a byte */
 	uint64_t object_count;
+	struct hawk_damages damages; /**< of lists */
 	size_t overlapping; /**< slabs dropped because they reach into an earlier one, or have more
 			       objects than the core can hold */
 };
@@ -62,6 +63,9 @@ void hawk_slabs_set(struct hawk_slabs *slabs, uint64_t object, enum hawk_object_
 uint64_t hawk_slabs_mark_list(struct hawk_slabs *slabs, struct hawk_near *near, uint64_t first,
 			      uint64_t mask, enum hawk_object_state state);
 
+/** Returns the bytes of the free object at `address`, 0 = none begins there. */
+uint64_t hawk_slabs_free_bytes(const struct hawk_slabs *slabs, uint64_t address);
+
 /** A heap of slabs: the first member of a walker's state. */
 struct hawk_slab_heap {
 	const struct hawk_target *target;
@@ -81,6 +85,8 @@ void hawk_slab_heap_deinit(struct hawk_slab_heap *heap);
 struct hawk_error *hawk_slab_heap_spans(const void *state, struct hawk_heap_spans *ret);
 void *hawk_slab_heap_begin(const void *state);
 bool hawk_slab_heap_next(void *cursor, bool all, struct hawk_piece *ret);
+void hawk_slab_heap_verify(const void *state, struct hawk_damages *ret);
+uint64_t hawk_slab_heap_free_bytes(const void *state, uint64_t address);
 void hawk_slab_heap_describe(const void *state, struct hawk_allocator *ret);
 
 #endif

@@ -14,6 +14,7 @@
 #ifndef HAWK_ANALYZER_HEAP_GLIBC_GLIBC_H
 #define HAWK_ANALYZER_HEAP_GLIBC_GLIBC_H
 
+#include "hawk/heap/damage.h"
 #include "walker.h"
 
 enum {
@@ -105,6 +106,18 @@ struct hawk_glibc_special {
 	uint8_t state; /**< enum hawk_glibc_state */
 };
 
+/** A place where a list of free chunks breaks off. */
+struct hawk_glibc_break {
+	uint64_t chunk;  /**< whose link is wrong; 0 = the list's head is */
+	uint64_t word;   /**< address of the link */
+	uint64_t target; /**< the chunk to which it leads, if it leads to a run; else 0 */
+	uint64_t found;  /**< the link, as it is in memory */
+	uint64_t bytes;  /**< of the list's chunks; 0 = not known */
+	bool is_end;     /**< a plain 0 where links are mangled */
+};
+
+enum { HAWK_GLIBC_BREAKS_MAX = 64 };
+
 /** All structures found. */
 struct hawk_glibc {
 	const struct hawk_target *target;
@@ -118,7 +131,10 @@ struct hawk_glibc {
 	size_t run_count, run_capacity;
 	struct hawk_glibc_special *specials; /**< ascending */
 	size_t special_count, special_capacity;
-	uint64_t special_most;               /**< as many chunks can be in the core */
+	uint64_t special_most; /**< as many chunks can be in the core */
+	struct hawk_glibc_break breaks[HAWK_GLIBC_BREAKS_MAX];
+	size_t break_count;
+	bool links_mangled; /**< links of lists are mangled with their own addresses */
 	uint64_t mapped_count, mapped_bytes; /**< as found; compare with `parameters` */
 	uint64_t cache_below; /**< distance of a thread's cache pointer below the thread pointer; 0
 				 = not known */
@@ -208,5 +224,11 @@ void hawk_glibc_sort_runs(struct hawk_glibc *glibc);
 
 /** Returns the run that holds `address`, or NULL; runs are sorted. */
 const struct hawk_glibc_run *hawk_glibc_run_at(const struct hawk_glibc *glibc, uint64_t address);
+
+/** Adds damages of chunks and lists. */
+void hawk_glibc_verify(const struct hawk_glibc *glibc, struct hawk_damages *ret);
+
+/** Returns the usable bytes of the free chunk whose block begins at `block`, 0 = none does. */
+uint64_t hawk_glibc_free_bytes(const struct hawk_glibc *glibc, uint64_t block);
 
 #endif

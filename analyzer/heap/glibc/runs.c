@@ -231,8 +231,10 @@ static struct hawk_error *add_main(struct hawk_glibc *glibc, struct hawk_near *n
 		return NULL; /* nothing was ever allocated from it */
 	mapping = hawk_target_mapping_at(glibc->target, arena->top);
 	run.end = mapping ? mapping->end : arena->top;
+	/* sbrk() gives whole pages; another end is that of an overwritten size. */
 	if (hawk_word(near, arena->top + HAWK_CHUNK_SIZE_OFFSET, &size) &&
-	    (size & ~(uint64_t)HAWK_CHUNK_FLAGS) <= run.end - arena->top)
+	    (size & ~(uint64_t)HAWK_CHUNK_FLAGS) <= run.end - arena->top &&
+	    (arena->top + (size & ~(uint64_t)HAWK_CHUNK_FLAGS)) % PAGE_BYTES == 0)
 		run.end = arena->top + (size & ~(uint64_t)HAWK_CHUNK_FLAGS);
 	run.start = run.base = align(run.end - arena->system_bytes);
 	if (arena->is_contiguous && arena->system_bytes < run.end &&

@@ -149,6 +149,16 @@ static void thread_arenas(const void *state, uint32_t *ret)
 	hawk_glibc_thread_arenas(state, ret);
 }
 
+static void verify(const void *state, struct hawk_damages *ret)
+{
+	hawk_glibc_verify(state, ret);
+}
+
+static uint64_t free_bytes(const void *state, uint64_t address)
+{
+	return hawk_glibc_free_bytes(state, address);
+}
+
 static void describe(const void *state, struct hawk_allocator *ret)
 {
 	static const char *const versions[HAWK_GLIBC_LAYOUTS] = {"2.27 to 2.42", "2.17 to 2.26",
@@ -203,6 +213,8 @@ const struct hawk_walker hawk_walker_glibc = {
 	.spans = spans,
 	.begin = begin,
 	.next = next,
+	.verify = verify,
+	.free_bytes = free_bytes,
 	.describe = describe,
 	.arena = arena,
 	.thread_arenas = thread_arenas,

@@ -54,6 +54,7 @@ static uint64_t chunk_bytes(const struct hawk_glibc *glibc, struct hawk_near *ne
 struct list {
 	struct hawk_glibc *glibc;
 	struct hawk_near *near;
+	uint64_t head;     /**< address of the first link */
 	uint64_t bytes;    /**< of each chunk; 0 = any */
 	uint32_t to_chunk; /**< offset in a chunk to which links lead */
 	uint32_t owner;
@@ -70,18 +71,44 @@ static bool fits(const struct list *list, uint64_t link)
 	return bytes >= HAWK_CHUNK_BYTES_MIN && (!list->bytes || bytes == list->bytes);
 }
 
+/* Records a link that leads nowhere. `chunk` has it; 0 = the list's head. */
+static void add_break(const struct list *list, uint64_t chunk, uint64_t target, uint64_t found)
+{
+	struct hawk_glibc *glibc = list->glibc;
+
+	if (glibc->break_count == HAWK_GLIBC_BREAKS_MAX)
+		return;
+	glibc->breaks[glibc->break_count++] = (struct hawk_glibc_break){
+		.chunk = chunk,
+		.word = chunk ? chunk + HAWK_CHUNK_LINK_OFFSET : list->head,
+		.target = hawk_glibc_run_at(glibc, target - list->to_chunk)
+				  ? target - list->to_chunk
+				  : 0,
+		.found = found,
+		.bytes = list->bytes,
+		.is_end = !found,
+	};
+}
+
 /* Follows the link, mangled or plain; returns false if it leads nowhere. 0 ends the list. */
 static bool follow(const struct list *list, uint64_t *link)
 {
-	uint64_t field = *link - list->to_chunk + HAWK_CHUNK_LINK_OFFSET, word;
+	uint64_t chunk = *link - list->to_chunk;
+	uint64_t field = chunk + HAWK_CHUNK_LINK_OFFSET, word, mangled;
 
 	if (!hawk_word(list->near, field, &word))
 		return false;
-	*link = word ^ field >> MANGLE_SHIFT;
-	if (!*link || fits(list, *link))
+	*link = mangled = word ^ field >> MANGLE_SHIFT;
+	if (!*link || fits(list, *link)) {
+		list->glibc->links_mangled = true;
 		return true;
+	}
 	*link = word;
-	return !word || fits(list, word);
+	if (word && fits(list, word))
+		return true;
+	if (word || list->glibc->links_mangled)
+		add_break(list, chunk, mangled, word);
+	return !word;
 }
 
 static struct hawk_error *add_special(struct hawk_glibc *glibc, uint64_t chunk, uint8_t state,
@@ -94,22 +121,47 @@ static struct hawk_error *add_special(struct hawk_glibc *glibc, uint64_t chunk, 
 	return NULL;
 }
 
+/* Cuts a ring of `period` chunks, found behind chunk `first` of the specials, to one round and its
+ * first chunk once more: that one was freed twice. */
+static void cut_ring(struct hawk_glibc *glibc, size_t first, size_t period)
+{
+	struct hawk_glibc_special *specials = glibc->specials;
+
+	while (first + period < glibc->special_count &&
+	       specials[first].start != specials[first + period].start)
+		first++;
+	if (first + period < glibc->special_count)
+		glibc->special_count = first + period + 1;
+}
+
 /* Adds chunks up to the list's end or the first impossible link. A ring is detected within two
  * rounds: the mark moves at powers of two (Brent). */
 static struct hawk_error *add_list(const struct list *list, uint64_t link, uint64_t most)
 {
+	struct hawk_glibc *glibc = list->glibc;
 	struct hawk_error *err = NULL;
-	uint64_t mark = 0;
+	uint64_t mark = 0, count = 0, marked = 0;
+	size_t first = glibc->special_count;
 
-	if (link && !fits(list, link))
+	if (link && !fits(list, link)) {
+		add_break(list, 0, link, link);
 		return NULL;
-	for (uint64_t count = 0; !err && link && link != mark && count < most; count++) {
-		list->glibc->lists_cross |= list->glibc->special_count >= list->glibc->special_most;
-		if (list->glibc->lists_cross)
+	}
+	for (; !err && link && count < most; count++) {
+		bool is_ring = link == mark;
+
+		glibc->lists_cross |= glibc->special_count >= glibc->special_most;
+		if (glibc->lists_cross)
 			break;
-		err = add_special(list->glibc, link - list->to_chunk, list->state, list->owner);
-		if (!(count & (count + 1)))
+		err = add_special(glibc, link - list->to_chunk, list->state, list->owner);
+		if (!err && is_ring) {
+			cut_ring(glibc, first, count - marked);
+			break;
+		}
+		if (!(count & (count + 1))) {
 			mark = link;
+			marked = count;
+		}
 		if (!follow(list, &link))
 			break;
 	}
@@ -125,8 +177,9 @@ static struct hawk_error *add_fast_bins(struct hawk_glibc *glibc, struct hawk_ne
 	for (unsigned i = 0; i < arena->layout->fast_bin_count && !err; i++) {
 		uint64_t first;
 
+		list.head = arena->start + arena->layout->fast_bins + 8 * i;
 		list.bytes = HAWK_CHUNK_BYTES_MIN + (uint64_t)i * HAWK_CHUNK_ALIGNMENT;
-		if (hawk_word(near, arena->start + arena->layout->fast_bins + 8 * i, &first))
+		if (hawk_word(near, list.head, &first))
 			err = add_list(&list, first, UINT32_MAX);
 	}
 	return err;
@@ -136,7 +189,7 @@ struct cache {
 	uint64_t block;
 	const struct form *form;
 	uint64_t links[BINS_MAX];
-	unsigned used; /**< bins that are not empty */
+	unsigned used; /**< sound bins that are not empty */
 };
 
 static struct list list_of(struct hawk_glibc *glibc, struct hawk_near *near, unsigned bin,
@@ -163,7 +216,7 @@ static bool read_cache(struct hawk_glibc *glibc, struct hawk_near *near, uint64_
 				? 0
 				: chunk_bytes(glibc, near, block - HAWK_CHUNK_HEADER_BYTES));
 	uint8_t counts[2 * BINS_MAX];
-	unsigned wrong = 0;
+	unsigned wrong = 0, strange = 0;
 	size_t bytes;
 
 	*ret = (struct cache){.block = block, .form = form};
@@ -180,11 +233,12 @@ static bool read_cache(struct hawk_glibc *glibc, struct hawk_near *near, uint64_
 		bool counted = count[0] || (form->count_bytes == 2 && count[1]);
 
 		if (ret->links[i] && !fits(&list, ret->links[i]))
-			return false;
-		ret->used += ret->links[i] != 0;
+			strange++; /* one may be overwritten, or its chunk's size */
+		else
+			ret->used += ret->links[i] != 0;
 		wrong += !form->counts_slots && counted != (ret->links[i] != 0);
 	}
-	return wrong <= 1; /* a thread may be changing it */
+	return wrong <= 1 /* a thread may be changing it */ && strange <= (ret->used ? 1 : 0);
 }
 
 static struct hawk_error *add_cache(struct hawk_glibc *glibc, struct hawk_near *near,
@@ -196,6 +250,8 @@ static struct hawk_error *add_cache(struct hawk_glibc *glibc, struct hawk_near *
 	for (unsigned i = 0; i < cache->form->bins && !err; i++) {
 		struct list list = list_of(glibc, near, i, thread);
 
+		list.head = cache->block + (uint64_t)cache->form->bins * cache->form->count_bytes +
+			    8 * (uint64_t)i;
 		err = add_list(&list, cache->links[i], CACHED_MAX);
 	}
 	return err;

@@ -23,17 +23,23 @@ enum hawk_damage_kind {
 	HAWK_DAMAGE_GUARD,       /**< an overwritten guard word */
 	HAWK_DAMAGE_CONFLICT, /**< a block that overlaps another one, or begins where no block can
 			       */
+	HAWK_DAMAGE_FREED_INSIDE, /**< a pointer into the middle of `neighbour` was freed */
+	HAWK_DAMAGE_WRITTEN,      /**< the free block `neighbour` was written to */
 	HAWK_DAMAGE_KINDS
 };
 
 struct hawk_damage {
-	uint64_t address;   /**< of the damaged word, or block */
-	uint64_t bytes;     /**< damaged bytes from `address` on; 0 = not known */
-	uint64_t neighbour; /**< the block below, which may have run over; 0 = not known */
-	uint64_t expected;  /**< expected word at `address`; 0 = not known */
-	uint64_t found;     /**< actual word */
-	uint8_t kind;       /**< enum hawk_damage_kind */
-	uint8_t source;     /**< index into struct hawk_heap's `origins` */
+	uint64_t address;         /**< of the damaged word, or block */
+	uint64_t bytes;           /**< damaged bytes from `address` on; 0 = not known */
+	uint64_t neighbour;       /**< the block below, which may have run over; 0 = not known */
+	uint64_t neighbour_bytes; /**< usable; 0 = not known */
+	uint64_t victim;          /**< block whose header has the word; 0 = none */
+	uint64_t victim_bytes;    /**< 0 = not known */
+	uint64_t expected;        /**< expected word at `address`; 0 = not known */
+	uint64_t found;           /**< actual word */
+	const char *allocator;    /**< name of the damaged structures' owner; NULL = the tracer */
+	uint8_t kind;             /**< enum hawk_damage_kind */
+	uint8_t source;           /**< index into struct hawk_heap's `origins` */
 };
 
 enum { HAWK_DAMAGES_MAX = 1024 };
