@@ -138,6 +138,13 @@ static uint32_t find_caller(const struct hawk_stack *stack, const char **functio
 	return caller;
 }
 
+/* Returns true if the thread died of what it did: by a fault, or abort(). */
+static bool is_own_crash(const struct hawk_process *process)
+{
+	return process->signal && !process->live &&
+	       (process->has_fault_address || process->sender_pid == process->pid);
+}
+
 void hawk_crash_find(const struct hawk_target *target, struct hawk_symbols *symbols,
 		     struct hawk_crash *ret)
 {
@@ -147,11 +154,12 @@ void hawk_crash_find(const struct hawk_target *target, struct hawk_symbols *symb
 	uint32_t caller;
 
 	*ret = (struct hawk_crash){0};
-	if (!thread || !hawk_target_process(target)->signal || hawk_target_process(target)->live)
+	if (!thread || !is_own_crash(hawk_target_process(target)))
 		return;
 	hawk_stack_of_thread(symbols, thread, &stack);
 	caller = find_caller(&stack, &ret->function);
 	if (ret->function) {
+		ret->thread = thread;
 		hawk_abort_message_find(target, &ret->message);
 		hawk_error_swallow(hawk_symbols_unwind(symbols, thread, FRAMES_MAX, &frames));
 		ret->stack_start = hawk_target_stack_start(target, thread);

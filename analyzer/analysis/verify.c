@@ -293,37 +293,59 @@ static unsigned tell_refused(struct maker *maker, uint64_t pointer, struct hawk_
 		       : FITS_NOT;
 }
 
-/* Adds the call that free() refused, told by the words of its stack: the pointer, or that to
- * glibc's chunk, which begins before it. */
+/** The best candidate for the pointer that was freed. */
+struct refused {
+	struct hawk_corruption best;
+	unsigned certainty;
+};
+
+/* Tries a word of the thread: the pointer, or that to glibc's chunk, which begins before it.
+ * Pointers into live blocks are common: believe the allocator's own, and odd ones that it
+ * complained of. */
+static void try_word(struct maker *maker, uint64_t word, struct refused *refused)
+{
+	bool complained = strstr(maker->verify->crash.message.text, "invalid pointer");
+
+	if (!hawk_target_mapping_at(maker->heap->target, word))
+		return;
+	for (unsigned header = 0; header <= CHUNK_HEADER; header += CHUNK_HEADER) {
+		struct hawk_corruption item;
+		unsigned fits = tell_refused(maker, word + header, &item);
+
+		if (fits == FITS_INSIDE && !header)
+			fits = complained && word % CHUNK_HEADER ? FITS_MEMORY : FITS_NOT;
+		if (fits > refused->certainty) {
+			refused->certainty = fits;
+			refused->best = item;
+		}
+	}
+}
+
+/* Adds the call that free() refused. After abort() the pointer is in the frames of free(), after a
+ * fault in a register. */
 static struct hawk_error *add_refused(struct maker *maker)
 {
 	const struct hawk_crash *crash = &maker->verify->crash;
-	struct hawk_corruption best = {0};
-	unsigned certainty = FITS_NOT;
+	const struct hawk_arch *arch = hawk_target_arch(maker->heap->target);
+	struct refused refused = {.certainty = FITS_NOT};
 
-	if (crash->stack_end < crash->stack_start ||
-	    crash->stack_end - crash->stack_start > REFUSED_STACK_MAX)
-		return NULL;
-	for (uint64_t at = crash->stack_start & -UINT64_C(8); at < crash->stack_end;
-	     at += WORD_BYTES) {
-		uint64_t word;
+	if (!crash->message.text[0]) {
+		for (unsigned i = 0; i < arch->register_count; i++)
+			if (arch->registers[i].use != HAWK_REGISTER_STATE)
+				try_word(maker, crash->thread->registers[i], &refused);
+		if (refused.certainty < FITS_FREE)
+			return NULL;
+	} else if (crash->stack_end > crash->stack_start &&
+		   crash->stack_end - crash->stack_start <= REFUSED_STACK_MAX) {
+		for (uint64_t at = crash->stack_start & -UINT64_C(8); at < crash->stack_end;
+		     at += WORD_BYTES) {
+			uint64_t word;
 
-		if (hawk_near_read(&maker->near, at, &word, sizeof(word)) != sizeof(word))
-			break;
-		if (!hawk_target_mapping_at(maker->heap->target, word))
-			continue;
-		for (unsigned header = 0; header <= CHUNK_HEADER; header += CHUNK_HEADER) {
-			struct hawk_corruption item;
-			unsigned fits = tell_refused(maker, word + header, &item);
-
-			/* Pointers into live blocks are common: believe the allocator's only. */
-			if (fits > certainty && (fits != FITS_INSIDE || header)) {
-				certainty = fits;
-				best = item;
-			}
+			if (hawk_near_read(&maker->near, at, &word, sizeof(word)) == sizeof(word))
+				try_word(maker, word, &refused);
 		}
 	}
-	return certainty ? add(maker, &best) : NULL;
+	return refused.certainty ? add(maker, &refused.best) : NULL;
 }
 
 static bool frees(const char *function)

@@ -8,6 +8,7 @@
 #include "hawk/profile/sources.h"
 #include "hawk/report/suspects.h"
 #include "leaks.h"
+#include "verify.h"
 #include "answer.h"
 #include "session.h"
 
@@ -74,11 +75,9 @@ static struct hawk_error *make_groups(struct hawk_session *session,
 					settings->sort == SORT_CUM, groups);
 }
 
-/** Prints to the session's screen, or JSON to `output` if that is not NULL. */
-static struct hawk_error *print(struct hawk_session *session,
-				const struct hawk_fragmentation *fragmentation,
-				const struct hawk_leaks_report *leaks,
-				const struct hawk_suspects_report *suspects,
+/** Prints to the session's screen, or JSON to `output` if that is not NULL. `sections` holds
+ * answers of other verbs. */
+static struct hawk_error *print(struct hawk_session *session, const struct hawk_report *sections,
 				struct hawk_output *output)
 {
 	struct hawk_site_filter filter = filter_of(session->settings);
@@ -90,9 +89,10 @@ static struct hawk_error *print(struct hawk_session *session,
 		.symbols = session->symbols,
 		.heap = session->heap,
 		.findings = &session->findings,
-		.leaks = leaks,
-		.fragmentation = fragmentation,
-		.suspects = suspects,
+		.leaks = sections->leaks,
+		.fragmentation = sections->fragmentation,
+		.verify = sections->verify,
+		.suspects = sections->suspects,
 		.source = session->source,
 		.filtered = filter.focus || filter.ignore || filter.min_bytes,
 		.limited = session->settings->top,
@@ -373,6 +373,8 @@ struct answer {
 	bool is_fragmented; /**< free memory is more than a quarter of what is resident */
 	struct hawk_leaks_session leaks; /**< for a full answer */
 	bool has_leaks;
+	struct hawk_verify_session verify; /**< of a crash in the allocator */
+	bool has_verify;
 	struct suspects suspects; /**< for text, found after the first screen is printed */
 };
 
@@ -383,6 +385,20 @@ static void deinit(void *made)
 	hawk_fragmentation_deinit(&answer->fragmentation);
 	deinit_suspects(&answer->suspects);
 	hawk_leaks_session_deinit(&answer->leaks);
+	hawk_verify_session_deinit(&answer->verify);
+}
+
+/** Checks the heap if the process died inside of the allocator. */
+static struct hawk_error *make_verify(struct hawk_session *session, struct answer *answer)
+{
+	struct hawk_crash crash;
+
+	if (is_filtered(session->settings) || !hawk_session_has_blocks(session) ||
+	    !(session->heap->knows & HAWK_HEAP_CONTENTS))
+		return NULL;
+	hawk_crash_find(session->target, session->symbols, &crash);
+	answer->has_verify = crash.function;
+	return crash.function ? hawk_verify_session_make(session, &answer->verify) : NULL;
 }
 
 /** Asks allocators about free memory if that may be more than a quarter of what is resident. */
@@ -418,6 +434,8 @@ static struct hawk_error *make(struct hawk_session *session, void *ret)
 	}
 	if (!err && session->heap->knows & HAWK_HEAP_BLOCKS)
 		err = find_fragmentation(session, answer);
+	if (!err)
+		err = make_verify(session, answer);
 	if (!err && full)
 		err = hawk_leaks_session_make(session, HAWK_LEAKS_KINDS_LISTED, &answer->leaks);
 	err = hawk_session_release(session, err);
@@ -428,16 +446,26 @@ static struct hawk_error *make(struct hawk_session *session, void *ret)
 	return session->settings->json ? find_suspects(session, &answer->suspects) : NULL;
 }
 
+/** Returns the sections that text and JSON share. */
+static struct hawk_report sections_of(const struct answer *answer)
+{
+	return (struct hawk_report){
+		.fragmentation = answer->is_fragmented ? &answer->fragmentation : NULL,
+		.verify = answer->has_verify ? &answer->verify.report : NULL,
+	};
+}
+
 /** Prints the first screen, and follows pointers for leaks and suspects while it is read. */
 static struct hawk_error *print_text(void *made, const struct hawk_screen *screen)
 {
 	struct answer *answer = made;
 	struct hawk_session *session = answer->session;
 	struct suspects *suspects = &answer->suspects;
-	struct hawk_error *err =
-		print(session, answer->is_fragmented ? &answer->fragmentation : NULL,
-		      answer->has_leaks ? &answer->leaks.report : NULL, NULL, NULL);
+	struct hawk_report sections = sections_of(answer);
+	struct hawk_error *err;
 
+	sections.leaks = answer->has_leaks ? &answer->leaks.report : NULL;
+	err = print(session, &sections, NULL);
 	hawk_output_flush(screen->output);
 	if (err || screen->output->errnum) // the reader has gone
 		return err;
@@ -459,10 +487,11 @@ static struct hawk_error *print_json(void *made, struct hawk_output *output)
 {
 	struct answer *answer = made;
 	struct suspects *suspects = &answer->suspects;
+	struct hawk_report sections = sections_of(answer);
 
-	return print(answer->session, answer->is_fragmented ? &answer->fragmentation : NULL,
-		     suspects->has_leaks ? &suspects->leaks.report : NULL,
-		     suspects->wanted ? &suspects->report : NULL, output);
+	sections.leaks = suspects->has_leaks ? &suspects->leaks.report : NULL;
+	sections.suspects = suspects->wanted ? &suspects->report : NULL;
+	return print(answer->session, &sections, output);
 }
 
 const struct hawk_answer hawk_answer_analyze = {

@@ -4,6 +4,7 @@
  * The JSON document of `hawk-core analyze`. Its prose twin is docs/json.md, its schema
  * docs/schema/analyze-3.json: change them together, and add keys only.
  */
+#include "hawk/report/verify.h"
 #include "objects.h"
 #include "hawk/report/leaks.h"
 #include "hawk/report/fragmentation.h"
@@ -251,6 +252,13 @@ struct hawk_error *hawk_report_json(const struct hawk_report *report, struct haw
 		err = hawk_report_json_scopes(report, &json);
 	if (err)
 		return err;
+	if (report->verify) {
+		hawk_json_put_object(&json, "heap_damage");
+		hawk_verify_put_json(report->verify, &json);
+		hawk_json_object_end(&json);
+	} else {
+		hawk_json_put_null(&json, "heap_damage");
+	}
 	if (report->suspects)
 		hawk_report_suspects_json(report->suspects, &json);
 	hawk_json_end(&json, report->findings, hawk_findings_partial(report->findings));

@@ -11,6 +11,7 @@
 #include "hawk/names/function_name.h"
 #include "hawk/base/quantity.h"
 #include "hawk/report/leaks.h"
+#include "hawk/report/verify.h"
 #include "hawk/base/text.h"
 
 enum { SHORT_FINDINGS = 4 };
@@ -131,6 +132,8 @@ struct hawk_error *hawk_report_text(const struct hawk_report *report,
 	struct hawk_error *err = NULL;
 
 	hawk_report_process(report, screen);
+	if (report->verify)
+		hawk_verify_report_section(report->verify, screen);
 	if (report->heap->knows) {
 		hawk_report_heap(report, screen);
 		if (report->groups)

@@ -4,6 +4,7 @@
  * Damages its heap in one of the classic ways, and dies.
  *
  *     heap_damage CASE
+ *     heap_damage cases      lists them
  *
  * Prints the address of the block at fault before it does: what `hawk-core verify` has to name. The
  * first part of a case's name is the kind of damage.
@@ -439,6 +440,9 @@ int main(int argc, char **argv)
 	};
 
 	setvbuf(stdout, NULL, _IONBF, 0);
+	for (size_t i = 0;
+	     argc > 1 && !strcmp(argv[1], "cases") && i < sizeof(cases) / sizeof(cases[0]); i++)
+		puts(cases[i].name);
 	live();
 	for (size_t i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++)
 		if (!strcmp(cases[i].name, argv[1])) {

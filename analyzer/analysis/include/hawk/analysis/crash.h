@@ -15,7 +15,8 @@ struct hawk_crash {
 	/** The allocator's function in which the thread died: "free"; NULL = it died elsewhere. */
 	const char *function;
 	struct hawk_abort_message message; /**< of the C library's; "" = none */
-	/** Range of the thread's stack with the frames of that function. */
+	const struct hawk_thread *thread;  /**< that died there */
+	/** Range of its stack with the frames of that function. */
 	uint64_t stack_start, stack_end;
 };
 

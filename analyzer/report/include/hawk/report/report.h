@@ -12,6 +12,7 @@
 #include "hawk/profile/groups.h"
 
 struct hawk_leaks_report;
+struct hawk_verify_report;
 
 /** The results of a whole run. Owns nothing. */
 struct hawk_report {
@@ -22,7 +23,9 @@ struct hawk_report {
 	const struct hawk_leaks_report
 		*leaks; /**< a section of the text, sums of JSON; NULL = none */
 	const struct hawk_fragmentation *fragmentation; /**< of much free memory; NULL = little */
-	const struct hawk_suspects_report *suspects;    /**< for the JSON document; NULL = none */
+	const struct hawk_verify_report
+		*verify; /**< of a crash in the allocator; NULL = another end */
+	const struct hawk_suspects_report *suspects; /**< for the JSON document; NULL = none */
 	const char *source;          /**< the core file's path as given; NULL for a live process */
 	struct hawk_site_list *list; /**< chosen sites; NULL without a table */
 	bool filtered;               /**< a filter was given: the list lacks some sites */
