@@ -99,9 +99,12 @@ struct hawk_error *hawk_heap_check_damages(const struct hawk_heap_check *check,
 		const void *state;
 		const struct hawk_walker *walker =
 			hawk_native_walker(&allocators->found[i], &state);
+		size_t before = ret->count;
 
 		if (walker && walker->verify)
 			walker->verify(state, ret);
+		for (size_t j = before; j < ret->count; j++)
+			ret->items[j].allocator = walker->name;
 		if (walker && headers)
 			err = check_headers(heap, walker, state, ret);
 	}

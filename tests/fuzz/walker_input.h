@@ -14,6 +14,7 @@
 #include "hawk/heap/allocator.h"
 #include "hawk/heap/heap.h"
 #include "hawk/heap/source.h"
+#include "hawk/heap/verify.h"
 #include "sparse_core.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -51,6 +52,18 @@ static inline void require_sums(const struct hawk_heap *heap)
 	hawk_fragmentation_deinit(&free);
 }
 
+static inline void verify(const struct hawk_heap *heap, struct hawk_findings *findings)
+{
+	struct hawk_heap_check check;
+	struct hawk_damages damages = {0};
+
+	if (hawk_heap_check_begin(heap, findings, &check) ||
+	    hawk_heap_check_damages(&check, &damages))
+		abort();
+	hawk_damages_deinit(&damages);
+	hawk_heap_check_end(&check);
+}
+
 static inline void read_by_walker(const struct hawk_heap_source *source, const uint8_t *data,
 				  size_t size)
 {
@@ -69,6 +82,7 @@ static inline void read_by_walker(const struct hawk_heap_source *source, const u
 	    heap.sums.blocks >
 		    allocator.objects[HAWK_PIECE_LIVE] + allocator.objects[HAWK_PIECE_INTERNAL])
 		abort();
+	verify(&heap, &findings);
 	hawk_heap_deinit(&heap);
 	hawk_target_close(target);
 	hawk_findings_deinit(&findings);

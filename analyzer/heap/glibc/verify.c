@@ -57,7 +57,6 @@ static struct hawk_damage header_damage(struct check *check, const struct hawk_g
 		.victim = victim + HAWK_CHUNK_HEADER_BYTES,
 		.expected = expected,
 		.found = word_at(check, victim + HAWK_CHUNK_SIZE_OFFSET),
-		.allocator = "glibc",
 		.kind = HAWK_DAMAGE_SIZE,
 	};
 
@@ -79,7 +78,6 @@ static void add_free(struct check *check, uint8_t kind, uint64_t chunk, uint64_t
 						 .neighbour_bytes = bytes - HAWK_CHUNK_SIZE_OFFSET,
 						 .expected = expected,
 						 .found = word_at(check, address),
-						 .allocator = "glibc",
 						 .kind = kind,
 					 });
 }
@@ -129,8 +127,7 @@ static bool is_cut(struct check *check, uint64_t word, uint64_t other)
 
 	hawk_near_read(&check->near, word - 1, &before, 1);
 	hawk_near_read(&check->near, other - 1, &beyond, 1);
-	return before && (byte & -HAWK_CHUNK_ALIGNMENT) == (before & -HAWK_CHUNK_ALIGNMENT) &&
-	       before != beyond;
+	return before && byte == before && before != beyond;
 }
 
 /* Takes back what was said of cached chunks in a chunk whose size is wrong. */
@@ -403,7 +400,6 @@ static void add_head(struct check *check, const struct hawk_glibc_break *at)
 	hawk_damages_add(check->damages, &(struct hawk_damage){.address = at->word,
 							       .bytes = sizeof(uint64_t),
 							       .found = at->found,
-							       .allocator = "glibc",
 							       .kind = HAWK_DAMAGE_LINK});
 }
 

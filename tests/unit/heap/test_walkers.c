@@ -12,6 +12,7 @@
 #include "hawk/heap/arenas.h"
 #include "hawk/heap/heap.h"
 #include "hawk/heap/source.h"
+#include "hawk/heap/verify.h"
 #include "hawk/heap/vtables.h"
 
 struct loaded {
@@ -48,6 +49,8 @@ static bool has_finding(const struct loaded *loaded, const char *key)
 static void expect_sound(const struct hawk_heap_source *source, add_world *add, uint64_t blocks)
 {
 	struct sparse_text text = {0};
+	struct hawk_heap_check verified;
+	struct hawk_damages damages = {0};
 	struct loaded loaded;
 
 	add(&text);
@@ -56,6 +59,10 @@ static void expect_sound(const struct hawk_heap_source *source, add_world *add, 
 		fail_msg("%s: %" PRIu64 " blocks", source->name, loaded.heap.sums.blocks);
 	assert_false(has_finding(&loaded, "heap-differs"));
 	assert_false(has_finding(&loaded, "heap-incomplete"));
+	check(hawk_heap_check_begin(&loaded.heap, NULL, &verified));
+	check(hawk_heap_check_damages(&verified, &damages));
+	assert_int_equal(damages.count, 0);
+	hawk_heap_check_end(&verified);
 	unload(&loaded);
 }
 
@@ -201,6 +208,7 @@ TEST(slabs_overlap_nothing_and_lists_end_in_rings)
 	assert_int_equal(slabs.overlapping, 2);
 	assert_int_equal(hawk_slabs_mark_list(&slabs, &near, 0x10010, UINT64_MAX, HAWK_OBJECT_FREE),
 			 2);
+	assert_int_equal(slabs.damages.counts[HAWK_DAMAGE_FREED_TWICE], 1);
 	assert_false(hawk_slabs_mark(&slabs, 0x10018, HAWK_OBJECT_FREE));
 	assert_null(hawk_slabs_at(&slabs, 0x10080));
 	hawk_slabs_deinit(&slabs);
