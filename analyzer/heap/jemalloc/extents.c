@@ -123,8 +123,8 @@ static bool take(void *context, const struct hawk_jemalloc_element *element)
 		taker->err = hawk_claims_add(&jemalloc->heap.memory, element->page,
 					     element->page + bytes);
 	if (!taker->err && !is_active(jemalloc->layout, words[0]))
-		taker->err = hawk_claims_add(&jemalloc->heap.free, element->page,
-					     element->page + bytes);
+		taker->err =
+			hawk_claims_add(&jemalloc->heap.free, element->page, element->page + bytes);
 	if (taker->err || !is_active(jemalloc->layout, words[0]))
 		return !taker->err;
 	slab.start = words[1];
