@@ -56,6 +56,7 @@ default-jre-headless command:java
 # skipped. And the manual's compiler.
 hawk_packages_real='
 scdoc command:scdoc
+python3-dev file:/usr/bin/python3-config
 perl command:perl
 sqlite3 command:sqlite3
 graphviz command:dot

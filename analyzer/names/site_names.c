@@ -93,14 +93,31 @@ static const char *named_caller(const struct hawk_stack *stack, const struct haw
 	return NULL;
 }
 
+/** Makes the place that of who called a runtime. */
+static void set_caller(const struct hawk_stack_line *line, struct hawk_site_name *name)
+{
+	const char *module = hawk_path_base(line->module.path);
+
+	name->runtime = true;
+	name->caller = line->name.function ? line->name.function : module;
+	name->file = line->name.file ? hawk_path_base(line->name.file) : NULL;
+	name->line = line->name.line;
+	if (name->function)
+		name->module = line->name.function ? module : NULL;
+}
+
 static struct hawk_site_name name_of(const struct hawk_stack *stack)
 {
 	const struct hawk_stack_line *line;
+	struct hawk_site_name name;
+	size_t telling, caller;
 
 	if (!stack->count)
 		return (struct hawk_site_name){0};
-	line = &stack->lines[hawk_stack_telling_line(stack)];
-	return (struct hawk_site_name){
+	telling = hawk_stack_telling_line(stack);
+	caller = hawk_stack_runtime_caller(stack, telling);
+	line = &stack->lines[telling];
+	name = (struct hawk_site_name){
 		.function = line->name.function,
 		.file = line->name.file ? hawk_path_base(line->name.file) : NULL,
 		.line = line->name.line,
@@ -110,6 +127,9 @@ static struct hawk_site_name name_of(const struct hawk_stack *stack)
 		.caller = line->name.function ? NULL : named_caller(stack, line),
 		.has_stack = true,
 	};
+	if (caller < stack->count)
+		set_caller(&stack->lines[caller], &name);
+	return name;
 }
 
 const struct hawk_site_name *hawk_site_name(struct hawk_site_names *names, uint32_t site)
@@ -137,6 +157,19 @@ static void append_offset(struct hawk_text *text, const struct hawk_site_name *n
 	hawk_text_printf(text, "+0x%llx", (unsigned long long)name->offset);
 }
 
+/** The function, or its offset; of that, the digits say more than the module. */
+static void append_function(struct hawk_text *text, const struct hawk_site_name *name, size_t width)
+{
+	CLEANUP(text) struct hawk_text offset = {0};
+
+	if (name->function) {
+		hawk_function_name_append(text, name->function, width);
+		return;
+	}
+	append_offset(&offset, name);
+	hawk_utf8_append_middle_cut(text, hawk_text_string(&offset), width);
+}
+
 /** "libz.so.1+0x4712 < inflate", the caller only if there is room. */
 static void append_nameless(struct hawk_text *text, const struct hawk_site_name *name, size_t width)
 {
@@ -158,15 +191,31 @@ static void append_nameless(struct hawk_text *text, const struct hawk_site_name 
 	hawk_function_name_append(text, name->caller, width == SIZE_MAX ? width : width - used);
 }
 
+/** "list_resize < parse": if they do not fit, both keep half of the width. */
+static void append_functions(struct hawk_text *text, const struct hawk_site_name *name,
+			     size_t width)
+{
+	CLEANUP(text) struct hawk_text function = {0}, caller = {0};
+	size_t room = width == SIZE_MAX ? width : width - 3, used;
+
+	if (!name->runtime || width < 2 * CALLER_WIDTH_MIN) {
+		append_function(text, name, width);
+		return;
+	}
+	hawk_function_name_append(&caller, name->caller, SIZE_MAX);
+	used = hawk_utf8_width(hawk_text_string(&caller));
+	append_function(&function, name, used < room / 2 ? room - used : room / 2);
+	hawk_text_printf(text, "%s < ", hawk_text_string(&function));
+	hawk_function_name_append(text, name->caller,
+				  room - hawk_utf8_width(hawk_text_string(&function)));
+}
+
 /** Columns of a name without its place. */
 static size_t bare_width(const struct hawk_site_name *name)
 {
 	CLEANUP(text) struct hawk_text text = {0};
 
-	if (name->function)
-		hawk_function_name_append(&text, name->function, SIZE_MAX);
-	else
-		append_offset(&text, name);
+	append_functions(&text, name, SIZE_MAX);
 	return text.bytes ? hawk_utf8_width(text.bytes) : 0;
 }
 
@@ -189,7 +238,7 @@ void hawk_site_name_append(struct hawk_text *text, const struct hawk_site_name *
 		hawk_text_puts(text, name->instead);
 		return;
 	}
-	if (!name->function) {
+	if (!name->function && !name->runtime) {
 		append_nameless(text, name, width);
 		return;
 	}
@@ -197,14 +246,13 @@ void hawk_site_name_append(struct hawk_text *text, const struct hawk_site_name *
 		; /* the function alone */
 	else if (name->file)
 		hawk_text_printf(&place, "%s:%u", name->file, name->line);
-	else if (name->module &&
+	else if (name->function && name->module &&
 		 (width == SIZE_MAX || hawk_utf8_width(name->module) <= width / PLACE_SHARE))
 		hawk_text_puts(&place, name->module); /* half of it would say nothing */
 	if (place.bytes)
 		hawk_utf8_append_middle_cut(&shown, place.bytes, place_room(name, width));
 	place_width = shown.bytes ? hawk_utf8_width(shown.bytes) + 2 : 0;
-	hawk_function_name_append(text, name->function,
-				  width == SIZE_MAX ? width : width - place_width);
+	append_functions(text, name, width == SIZE_MAX ? width : width - place_width);
 	if (!shown.bytes)
 		return;
 	hawk_text_puts(text, "  ");

@@ -108,6 +108,15 @@ static void mark_named(const struct hawk_site_stacks *stacks, struct hawk_site_i
 		mark(item, (uint32_t)at, false);
 }
 
+/** Marks who called an interpreter or object library. */
+static void mark_caller(const struct hawk_site_stacks *stacks, struct hawk_site_item *item)
+{
+	size_t at = hawk_stack_runtime_caller(&stacks->stack, item->telling);
+
+	if (at >= end_of(stacks, item))
+		mark(item, (uint32_t)at, false);
+}
+
 static void fill(struct hawk_site_stacks *stacks, struct hawk_site_item *item)
 {
 	const struct hawk_stack *stack = &stacks->stack;
@@ -133,6 +142,7 @@ static void fill(struct hawk_site_stacks *stacks, struct hawk_site_item *item)
 		look = XXH3_64bits_withSeed(&item->lines[i].look, sizeof(look), look);
 	item->look = look;
 	mark_named(stacks, item);
+	mark_caller(stacks, item);
 }
 
 /** Returns the first line that looks different or has another address, counted from the telling

@@ -2,7 +2,8 @@
 /**
  * @file
  * A site in a few words: the innermost function that neither is plumbing nor wraps an allocator,
- * and its source line. If it has no name, the next named caller is added. Each site is looked up
+ * and its source line. If it has no name, the next named caller is added; if it is in a runtime
+ * such as CPython, who called the runtime, whose source line it is then. Each site is looked up
  * once.
  */
 #ifndef HAWK_ANALYZER_NAMES_SITE_NAMES_H
@@ -26,7 +27,8 @@ struct hawk_site_name {
 	uint32_t line;
 	const char *module; /**< last component */
 	uint64_t offset;    /**< in the module, if the function is unknown */
-	const char *caller; /**< likewise: the innermost named caller */
+	const char *caller; /**< likewise: the innermost named caller; or who called a runtime */
+	bool runtime;       /**< `caller` called a runtime; file and line are its place */
 	bool has_stack;
 	const char *instead; /**< text shown if there is no stack */
 };
@@ -37,8 +39,8 @@ const char *hawk_site_no_stack(const struct hawk_heap *heap, uint32_t site);
 /** `site` is an index into the heap's sites, or UINT32_MAX. Never NULL. */
 const struct hawk_site_name *hawk_site_name(struct hawk_site_names *names, uint32_t site);
 
-/** "make_cell  cells.c:30" or "libz.so.1+0x4712 < inflate", at most `width` columns, safe for a
- * terminal. */
+/** "make_cell  cells.c:30", "libz.so.1+0x4712 < inflate" or "list_resize < parse  pym.c:31", at
+ * most `width` columns, safe for a terminal. */
 void hawk_site_name_append(struct hawk_text *text, const struct hawk_site_name *name, size_t width);
 
 /**

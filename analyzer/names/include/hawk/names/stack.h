@@ -74,4 +74,11 @@ void hawk_stack_of_thread(struct hawk_symbols *symbols, const struct hawk_thread
  */
 size_t hawk_stack_telling_line(const struct hawk_stack *stack);
 
+/**
+ * Returns the index of the first line that called a runtime (an interpreter, GLib, Qt's core) in
+ * whose module line `first` lies. Returns `stack->count` if that line is in no runtime, or if a
+ * script called it.
+ */
+size_t hawk_stack_runtime_caller(const struct hawk_stack *stack, size_t first);
+
 #endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Who called an interpreter or object library.
+ */
+#include "hawk/names/stack.h"
+#include "test.h"
+
+enum { LINES_MAX = 6 };
+
+/** Makes lines of functions and files, in turn, up to NULL. */
+static size_t caller_in(const char *const *parts, size_t first)
+{
+	struct hawk_stack_line lines[LINES_MAX] = {0};
+	struct hawk_stack stack = {.lines = lines};
+
+	for (; *parts && stack.count < LINES_MAX; parts += 2)
+		lines[stack.count++] = (struct hawk_stack_line){
+			.name.function = parts[0],
+			.module.path = parts[1],
+			.has_module = true,
+		};
+	return hawk_stack_runtime_caller(&stack, first);
+}
+
+#define CALLER(first, ...) caller_in((const char *const[]){__VA_ARGS__, NULL}, first)
+
+TEST(who_called_a_runtime_is_in_another_file)
+{
+	assert_int_equal(CALLER(0, "resize", "/usr/lib/libpython3.11.so.1.0", "PyList_Append",
+				"/usr/lib/libpython3.11.so.1.0", "parse", "/opt/pym.so"),
+			 2);
+	assert_int_equal(CALLER(0, "resize", "/usr/bin/python3.7m", "parse", "/opt/pym.so"), 1);
+	assert_int_equal(CALLER(1, "g_malloc", "/lib/libglib-2.0.so.0", "g_object_new",
+				"/lib/libgobject-2.0.so.0.7400.6", "qsort", "/lib/libc.so.6",
+				"make_window", "/opt/app"),
+			 3);
+}
+
+TEST(a_program_that_is_no_runtime_has_no_such_caller)
+{
+	assert_int_equal(CALLER(0, "parse", "/opt/pym.so", "call", "/usr/bin/python3.11"), 2);
+	assert_int_equal(CALLER(0, "run", "/opt/node_exporter", "main", "/opt/other"), 2);
+	assert_int_equal(CALLER(0, "run", "/opt/perlish", "main", "/opt/other"), 2);
+	assert_int_equal(CALLER(0, "grow", "/usr/bin/node", "start_thread", "/lib/libc.so.6"), 2);
+}
+
+TEST(a_script_calls_for_itself)
+{
+	assert_int_equal(CALLER(0, "resize", "/usr/bin/python3.11", "_PyEval_EvalFrameDefault",
+				"/usr/bin/python3.11", "task_step", "/lib/_asyncio.so"),
+			 3);
+}
