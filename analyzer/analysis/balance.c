@@ -188,6 +188,18 @@ static uint64_t unclaimed(struct making *making, unsigned source, uint64_t start
 	return sum;
 }
 
+/* Counts a block of the allocator's own as live, as other verbs do, and not as metadata. */
+static void take_internal(struct making *making, unsigned source, uint64_t start, uint64_t bytes)
+{
+	const struct hawk_heap_spans *spans = &making->allocators->spans;
+	size_t at = hawk_heap_spans_from(spans, start);
+
+	use(making, HAWK_USE_LIVE, 1, bytes);
+	if (at < spans->count && spans->items[at].start <= start &&
+	    spans->items[at].kind == HAWK_SPAN_METADATA)
+		making->metadata_bytes[source] = minus(making->metadata_bytes[source], bytes);
+}
+
 /* Adds what no piece covers: words between chunks of arenas, or unused parts of slabs and pages. */
 static void take_gaps(struct making *making, unsigned source,
 		      const struct hawk_allocator_balance *of, uint64_t covered)
@@ -228,6 +240,10 @@ static struct hawk_error *take_pieces(struct making *making, unsigned source,
 			add(&making->balance->sizes[size_number(piece.bytes)].live, bytes);
 			break;
 		case HAWK_PIECE_INTERNAL:
+			if (is_traced(making))
+				continue;
+			take_internal(making, source, piece.start, bytes);
+			break;
 		case HAWK_PIECE_OVERHEAD:
 			continue;
 		case HAWK_PIECE_FOREIGN:
