@@ -77,6 +77,8 @@ const char *hawk_heap_unknown_text(const struct hawk_heap *heap)
 		[HAWK_HEAP_BLOCKS_MISSING] = "the memory of all blocks is missing",
 	};
 
+	if (!heap->knows && heap->unknown == HAWK_HEAP_NOT_TRACED && heap->unread)
+		return "the process was not traced, and its allocator cannot be read";
 	return heap->knows ? NULL : texts[heap->unknown];
 }
 

@@ -112,8 +112,7 @@ static void report(const struct owner *owner, const struct hawk_module *module, 
 				  owner->name, file, hawk_quantity_bytes(bytes).text);
 }
 
-struct hawk_error *hawk_heap_report_unread(const struct hawk_heap *heap,
-					   struct hawk_findings *findings)
+struct hawk_error *hawk_heap_report_unread(struct hawk_heap *heap, struct hawk_findings *findings)
 {
 	size_t count;
 	const struct hawk_module *modules = hawk_target_modules(heap->target, &count);
@@ -125,8 +124,10 @@ struct hawk_error *hawk_heap_report_unread(const struct hawk_heap *heap,
 
 		if (!owner && modules[i].main && is_go(heap->target, &modules[i]))
 			owner = &go;
-		if (owner && !is_found(heap, owner->name))
-			report(owner, &modules[i], unclaimed_bytes(heap, &claims), findings);
+		if (!owner || is_found(heap, owner->name))
+			continue;
+		heap->unread |= !owner->is_runtime;
+		report(owner, &modules[i], unclaimed_bytes(heap, &claims), findings);
 	}
 	hawk_claims_deinit(&claims);
 	return err;

@@ -8,8 +8,8 @@
 
 #include "hawk/heap/heap.h"
 
-/** Adds a finding for each of them. The process was not traced, and all sources were asked. */
-struct hawk_error *hawk_heap_report_unread(const struct hawk_heap *heap,
-					   struct hawk_findings *findings);
+/** Adds a finding for each of them, and notes in the heap that there are some. The process was not
+ * traced, and all sources were asked. */
+struct hawk_error *hawk_heap_report_unread(struct hawk_heap *heap, struct hawk_findings *findings);
 
 #endif

@@ -73,8 +73,10 @@ def check_libraries():
         hawk.expect(len(texts) == 1 and texts[0].startswith(f"{name}, layout unknown ({library}): up to 3.") and
                     "MiB not walked" in texts[0], f"{library}: {texts}")
         hawk.expect_equal(document["lost"], None, f"{library}: nobody knows what is lost")
-        hawk.expect("neither a trace table nor a known allocator" in " ".join(hawk.text_of(
-            "analyze", core, codes=(hawk.EXIT_PARTIAL,)).split()), f"{library}: why the heap is unknown")
+        text = hawk.text_of("analyze", core, codes=(hawk.EXIT_PARTIAL,))
+        hawk.expect("neither a trace table nor a known allocator" in " ".join(text.split()) and
+                    "Heap: unknown, the process was not traced, and its allocator cannot be read\n" in text,
+                    f"{library}: why the heap is unknown")
 
 
 def check_go():

@@ -92,6 +92,7 @@ struct hawk_heap {
 	 * no blocks, no sites. */
 	unsigned knows;
 	enum hawk_heap_unknown unknown; /**< if `knows` is 0: why */
+	bool unread;                    /**< an allocator is present whose blocks are not read */
 	struct hawk_target *target;     /**< the owner's */
 	/** NULL without HAWK_HEAP_STACKS, but for HAWK_HEAP_BLOCKS_MISSING. */
 	struct hawk_table *table;
