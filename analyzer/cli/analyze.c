@@ -393,12 +393,13 @@ static struct hawk_error *make_verify(struct hawk_session *session, struct answe
 {
 	struct hawk_crash crash;
 
-	if (is_filtered(session->settings) || !hawk_session_has_blocks(session) ||
-	    !(session->heap->knows & HAWK_HEAP_CONTENTS))
-		return NULL;
+	/* Asked of a snapshot, too: findings about stacks come in the order of its core's. */
 	hawk_crash_find(session->target, session->symbols, &crash);
-	answer->has_verify = crash.function;
-	return crash.function ? hawk_verify_session_make(session, &answer->verify) : NULL;
+	if (!crash.function || is_filtered(session->settings) ||
+	    !hawk_session_has_blocks(session) || !(session->heap->knows & HAWK_HEAP_CONTENTS))
+		return NULL;
+	answer->has_verify = true;
+	return hawk_verify_session_make(session, &answer->verify);
 }
 
 /** Asks allocators about free memory if that may be more than a quarter of what is resident. */
