@@ -560,6 +560,7 @@ CLASS_TEST(a_snapshot_that_numbers_parts_of_blocks_is_refused_as_older)
 	check(hawk_heap_load(target, NULL, findings, &heap));
 	check_fails(hawk_graph_make(&heap, NULL, findings, &graph), HAWK_ERROR_FORMAT,
 		    "older version");
+	hawk_column_deinit(&record.column);
 	hawk_heap_deinit(&heap);
 	hawk_target_close(target);
 }
