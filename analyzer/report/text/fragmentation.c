@@ -153,6 +153,8 @@ void hawk_report_fragmentation(const struct hawk_pointer_report *report,
 {
 	bool is_pinned = fragmentation->verdict == HAWK_FRAGMENTATION_PINNED &&
 			 fragmentation->pinned_bytes >= fragmentation->scattered_bytes;
+	bool is_told = fragmentation->verdict != HAWK_FRAGMENTATION_NONE;
+	uint64_t kept = hawk_fragmentation_kept(fragmentation);
 	size_t usual = is_pinned ? DEFAULT_TOP : 0;
 	struct rows rows = {
 		.report = report,
@@ -163,13 +165,11 @@ void hawk_report_fragmentation(const struct hawk_pointer_report *report,
 
 	if (!fragmentation->allocator)
 		return;
-	hawk_screen_heading(screen, "Free memory: %s (%s, %s of the heap)",
-			    hawk_fragmentation_verdict_name(fragmentation->verdict),
-			    hawk_quantity_bytes(hawk_fragmentation_kept(fragmentation)).text,
-			    hawk_quantity_share(hawk_fragmentation_kept(fragmentation),
-						hawk_fragmentation_kept(fragmentation) +
-							fragmentation->live_bytes)
-				    .text);
+	hawk_screen_heading(screen, "Free memory: %s, %s of the heap%s%s",
+			    hawk_quantity_bytes(kept).text,
+			    hawk_quantity_share(kept, kept + fragmentation->live_bytes).text,
+			    is_told ? ": " : "",
+			    is_told ? hawk_fragmentation_verdict_name(fragmentation->verdict) : "");
 	put_parts(fragmentation, screen);
 	hawk_fragmentation_append_advice(&advice, fragmentation);
 	hawk_text_puts(&advice, ".");
