@@ -123,10 +123,11 @@ def check_pipe(packed):
     """- is standard input: a pipe, a compressed core in a pipe, a file."""
     place = os.path.join(folder, "place")
     environment = {**os.environ, "TMPDIR": place}
-    plain = answer(ask(core, "analyze", "--json"))
+    asked = ask(core, "analyze", "--json")
+    plain = answer(asked)
     for path in (core, packed):
         done = piped(path, "--json", env=environment)
-        hawk.expect_equal(done.returncode, hawk.EXIT_OK, f"a pipe from {path}: {done.stderr!r}")
+        hawk.expect_equal(done.returncode, asked.returncode, f"a pipe from {path}: {done.stderr!r}")
         hawk.expect(answer(done).replace(' -"', ' CORE"') == plain, f"a pipe from {path}: another answer")
     with open(core, "rb") as file:
         done = ask("-", "growth", "--json", stdin=file, env=environment)
