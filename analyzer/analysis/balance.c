@@ -27,8 +27,7 @@ struct making {
 	const struct hawk_heap *heap;
 	const struct hawk_heap *allocators;
 	struct hawk_balance *balance;
-	const struct hawk_mapping *mapping; /**< the last one looked at */
-	uint64_t inside_bytes;              /**< of traced blocks in chunks of allocators */
+	uint64_t inside_bytes; /**< of traced blocks in chunks of allocators */
 	uint64_t inside_objects;
 	/** Spans of these sources are known: of allocators, and last of the tracer. */
 	bool known[HAWK_HEAP_SOURCES_MAX + 1];
@@ -47,28 +46,9 @@ static uint64_t minus(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-/* Returns the readable bytes of the range: a truncated core lacks some. */
-static uint64_t present(struct making *making, uint64_t start, uint64_t end)
+static uint64_t present(const struct making *making, uint64_t start, uint64_t end)
 {
-	uint64_t sum = 0;
-
-	while (start < end) {
-		const struct hawk_mapping *mapping = making->mapping;
-		uint64_t present_end;
-
-		if (!mapping || start < mapping->start || start >= mapping->end)
-			mapping = hawk_target_mapping_at(making->heap->target, start);
-		if (!mapping)
-			break;
-		making->mapping = mapping;
-		present_end = mapping->start + mapping->present_bytes;
-		if (present_end > end)
-			present_end = end;
-		if (present_end > start)
-			sum += present_end - start;
-		start = mapping->end;
-	}
-	return sum;
+	return hawk_target_present_between(making->heap->target, start, end);
 }
 
 static void add(struct hawk_pieces *to, uint64_t bytes)

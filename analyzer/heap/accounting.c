@@ -25,27 +25,6 @@ static uint64_t writable_bytes(const struct hawk_target *target)
 	return sum;
 }
 
-/* Returns the readable bytes of the range: a truncated core lacks some. */
-static uint64_t present_between(const struct hawk_target *target, uint64_t start, uint64_t end)
-{
-	uint64_t sum = 0;
-
-	while (start < end) {
-		const struct hawk_mapping *mapping = hawk_target_mapping_at(target, start);
-		uint64_t present_end;
-
-		if (!mapping)
-			break;
-		present_end = mapping->start + mapping->present_bytes;
-		if (present_end > end)
-			present_end = end;
-		if (present_end > start)
-			sum += present_end - start;
-		start = mapping->end;
-	}
-	return sum;
-}
-
 /* Returns true for a table file, which is not the process's writable memory. */
 static bool is_file(const struct hawk_target *target, uint64_t address)
 {
@@ -74,7 +53,7 @@ static struct hawk_error *add_extents(const struct hawk_target *target,
 		err = hawk_heap_touched(target, start, end, &touched);
 		if (err)
 			return err;
-		to->tracer_bytes += present_between(target, start, end);
+		to->tracer_bytes += hawk_target_present_between(target, start, end);
 		to->tracer_touched_bytes += touched;
 		done = end;
 	}
@@ -85,7 +64,7 @@ static struct hawk_error *add_extents(const struct hawk_target *target,
 static struct hawk_error *take_away(const struct hawk_target *target, uint64_t start, uint64_t end,
 				    struct hawk_accounting *from)
 {
-	uint64_t bytes = present_between(target, start, end);
+	uint64_t bytes = hawk_target_present_between(target, start, end);
 	uint64_t touched = 0;
 	struct hawk_error *err =
 		start < end ? hawk_heap_touched(target, start, end, &touched) : NULL;
@@ -143,8 +122,8 @@ static uint64_t bytes_of_heaps(const struct hawk_heap *heap)
 
 	for (size_t i = 0; i < heap->spans.count; i++)
 		if (hawk_span_is_heap(heap->spans.items[i].kind))
-			sum += present_between(heap->target, heap->spans.items[i].start,
-					       heap->spans.items[i].end);
+			sum += hawk_target_present_between(heap->target, heap->spans.items[i].start,
+							   heap->spans.items[i].end);
 	return sum;
 }
 

@@ -79,8 +79,16 @@ struct hawk_error *hawk_heap_check_begin(const struct hawk_heap *heap,
 		err = hawk_heap_find_allocators(heap, &ret->below);
 		ret->has_below = !err;
 	}
-	for (unsigned i = 0; i < allocators_of(ret)->found_count; i++)
-		is_known |= hawk_native_walker(&allocators_of(ret)->found[i], &state) != NULL;
+	for (unsigned i = 0; i < allocators_of(ret)->found_count; i++) {
+		const struct hawk_walker *walker =
+			hawk_native_walker(&allocators_of(ret)->found[i], &state);
+
+		is_known |= walker != NULL;
+		if (walker && !walker->verify)
+			hawk_findings_add(findings, HAWK_FINDING_MISSING, true,
+					  "allocator-unchecked",
+					  "the structures of %s cannot be checked", walker->name);
+	}
 	if (!err && !is_known)
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "allocator-unknown",
 				  "no allocator was recognized, so that none of its structures "

@@ -268,6 +268,26 @@ uint64_t hawk_target_present_bytes(const struct hawk_target *target)
 	return bytes;
 }
 
+uint64_t hawk_target_present_between(const struct hawk_target *target, uint64_t start, uint64_t end)
+{
+	uint64_t sum = 0;
+
+	while (start < end) {
+		const struct hawk_mapping *mapping = hawk_target_mapping_at(target, start);
+		uint64_t present_end;
+
+		if (!mapping)
+			break;
+		present_end = mapping->start + mapping->present_bytes;
+		if (present_end > end)
+			present_end = end;
+		if (present_end > start)
+			sum += present_end - start;
+		start = mapping->end;
+	}
+	return sum;
+}
+
 size_t hawk_target_mapping_index(const struct hawk_target *target, uint64_t address)
 {
 	return hawk_array_first_above(target->mappings, target->mapping_count,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What is wrong with a heap, as text: one line for each damage, as Android's tombstones have it,
- * then the stack of the block at fault and where else the bytes occur.
+ * Prints damages of a heap as text: one line for each, as in Android's tombstones, then the
+ * stack of the block at fault and other places with the same bytes.
  */
 #include "hawk/report/verify.h"
 

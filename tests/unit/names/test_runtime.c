@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Who called an interpreter or object library.
+ * Finds the first caller of an interpreter or object library.
  */
 #include "hawk/names/stack.h"
 #include "test.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What is wrong with the heap, and which block is at fault: the block that ran over, was freed
- * twice, or was written to after free().
+ * Damages of the heap, and the block at fault for each: it ran over, was freed twice, or was
+ * written to after free().
  */
 #ifndef HAWK_ANALYZER_ANALYSIS_VERIFY_H
 #define HAWK_ANALYZER_ANALYSIS_VERIFY_H

@@ -63,8 +63,8 @@ struct hawk_class {
 	uint64_t size;
 	uint64_t offset;                  /**< link-time address in `module` */
 	const struct hawk_module *module; /**< of the target; NULL = none */
-	/** Of the type, of an internal structure or of a sample's allocator; owned by the source;
-	 * or NULL. */
+	/** Names the type, the internal structure, or the allocator that sampled; owned by the
+	 * source; or NULL. */
 	const char *name;
 	const uint64_t *frames; /**< return addresses, innermost first; owned by the source */
 	uint32_t frame_count;

@@ -215,6 +215,11 @@ const struct hawk_module *hawk_target_modules(const struct hawk_target *target, 
 /** Returns the readable bytes of all mappings. */
 uint64_t hawk_target_present_bytes(const struct hawk_target *target);
 
+/** Returns the readable bytes from `start` up to `end` or the first gap between mappings: a
+ * truncated core lacks some. */
+uint64_t hawk_target_present_between(const struct hawk_target *target, uint64_t start,
+				     uint64_t end);
+
 /** Returns the index of the first mapping that ends above `address`, or the mapping count. */
 size_t hawk_target_mapping_index(const struct hawk_target *target, uint64_t address);
 
