@@ -110,6 +110,21 @@ def check_healthy():
             os.unlink(core)
 
 
+def check_unchecked():
+    """An allocator whose structures are not checked is named: no damage is found, and none excluded."""
+    library = hawk.find_allocator("jemalloc")
+    if not library:
+        return
+    process = hawk.spawn([hawk.need("bash"), "-c", "echo; read"], env=hawk.plain_environment(library),
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdout.readline()
+    code, document = verify(None, "--pid", str(process.pid))
+    process.kill()
+    process.wait()
+    texts = [finding["text"] for finding in document["missing"] if finding["key"] == "allocator-unchecked"]
+    hawk.expect_equal((code, texts), (4, ["the structures of jemalloc cannot be checked"]), "jemalloc")
+
+
 def check_snapshot():
     """A snapshot holds no contents, and says so."""
     core, _ = hawk.crash([program, "overflow_12"], hawk.plain_environment(), folder)
