@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "allocator_worlds.h"
+#include "heap/jemalloc/jemalloc.h"
 #include "heap/slabs.h"
 #include "test.h"
 #include "hawk/heap/arenas.h"
@@ -109,22 +110,36 @@ TEST(a_ring_of_glibc_heaps_is_left)
 	unload(&loaded);
 }
 
-TEST(a_tree_of_equal_leafs_is_left)
+static bool count_element(void *context, const struct hawk_jemalloc_element *element)
 {
+	uint64_t *count = context;
+
+	(void)element;
+	++*count;
+	return true;
+}
+
+/* 65,536 entries lead to one leaf of 512 elements in 2 MiB. */
+TEST(a_tree_of_equal_leafs_ends_with_its_budget)
+{
+	const struct hawk_jemalloc_root root = {.address = JEMALLOC_ROOT};
+	uint64_t budget = UINT64_C(64) << 20, count = 0, words[128];
 	struct sparse_text text = {0};
-	struct loaded loaded;
-	uint64_t words[128];
+	struct hawk_near near;
 
 	jemalloc_world(&text);
 	for (unsigned i = 0; i < 128; i++)
 		words[i] = JEMALLOC_LEAF;
-	for (uint64_t i = 0; i < 2048; i++)
+	for (uint64_t i = 0; i < 512; i++)
 		sparse_add_words(&text, JEMALLOC_ROOT + 1024 * i, words, 128);
-	for (uint64_t i = 0; i < 2048; i++) /* no more holes to skip */
+	for (uint64_t i = 0; i < 512; i++) /* no holes to skip in its first quarter */
 		sparse_add_word(&text, JEMALLOC_LEAF + 1024 * i + 8, 1);
-	loaded = load(&hawk_heap_jemalloc, &text);
-	assert_true(loaded.heap.sums.blocks <= JEMALLOC_LIVE);
-	unload(&loaded);
+	near = (struct hawk_near){.target = sparse_core_open(text.bytes, text.size, NULL)};
+	check(hawk_jemalloc_each(&root, &near, &budget, NULL, count_element, &count));
+	assert_int_equal(budget, 0);
+	assert_in_range(count, 512, 512 * 512);
+	hawk_target_close((struct hawk_target *)near.target);
+	free(text.bytes);
 }
 
 TEST(a_span_that_is_larger_than_the_core_is_left_out)
