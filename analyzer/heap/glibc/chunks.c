@@ -5,6 +5,8 @@
  */
 #include "glibc.h"
 
+enum { PAGE_BYTES = 4096 };
+
 static uint64_t bytes_of(uint64_t size)
 {
 	return size & ~(uint64_t)HAWK_CHUNK_FLAGS;
@@ -19,16 +21,21 @@ static bool is_plausible(const struct hawk_glibc_run *run, uint64_t at, uint64_t
 	       !(size & HAWK_CHUNK_MAPPED) && bytes <= run->end - at;
 }
 
-/* Returns true for the two small chunks that end a piece of memory: the memory behind is not the
- * arena's. */
-static bool is_fence(struct hawk_near *near, uint64_t at)
+/* Returns the size of the chunks at `at` if they are the two small ones that end a piece of memory,
+ * or 0. The memory behind is not the arena's. A third one was the rest of the former top. */
+static uint64_t fence_bytes(struct hawk_near *near, uint64_t at)
 {
-	uint64_t first, second;
+	uint64_t first, second, third, end = at + 2 * HAWK_CHUNK_HEADER_BYTES;
 
-	return hawk_word(near, at + HAWK_CHUNK_SIZE_OFFSET, &first) &&
-	       hawk_word(near, at + HAWK_CHUNK_HEADER_BYTES + HAWK_CHUNK_SIZE_OFFSET, &second) &&
-	       (first & -UINT64_C(16)) == HAWK_CHUNK_HEADER_BYTES &&
-	       (second & -UINT64_C(16)) <= HAWK_CHUNK_HEADER_BYTES && second & HAWK_CHUNK_IN_USE;
+	if (!hawk_word(near, at + HAWK_CHUNK_SIZE_OFFSET, &first) ||
+	    !hawk_word(near, at + HAWK_CHUNK_HEADER_BYTES + HAWK_CHUNK_SIZE_OFFSET, &second) ||
+	    bytes_of(first) != HAWK_CHUNK_HEADER_BYTES ||
+	    bytes_of(second) > HAWK_CHUNK_HEADER_BYTES || !(second & HAWK_CHUNK_IN_USE))
+		return 0;
+	if (end % PAGE_BYTES && hawk_word(near, end + HAWK_CHUNK_SIZE_OFFSET, &third) &&
+	    third == (HAWK_CHUNK_HEADER_BYTES | HAWK_CHUNK_IN_USE))
+		end += HAWK_CHUNK_HEADER_BYTES;
+	return end - at;
 }
 
 /* Returns true if the chunk at `at` is linked in a list of free chunks. */
@@ -55,8 +62,10 @@ enum hawk_glibc_step hawk_glibc_step(struct hawk_near *near, const struct hawk_g
 	*bytes = bytes_of(word);
 	if (at == run->top || at + *bytes == run->end)
 		return HAWK_STEP_TOP;
-	if (*bytes < HAWK_CHUNK_BYTES_MIN)
-		return is_fence(near, at) ? HAWK_STEP_FENCE : HAWK_STEP_BROKEN;
+	if (*bytes < HAWK_CHUNK_BYTES_MIN) {
+		*bytes = fence_bytes(near, at);
+		return *bytes ? HAWK_STEP_FENCE : HAWK_STEP_BROKEN;
+	}
 	if (!is_plausible(run, at, word))
 		return HAWK_STEP_BROKEN;
 	if (!hawk_word(near, at + *bytes + HAWK_CHUNK_SIZE_OFFSET, &next))
@@ -162,7 +171,7 @@ bool hawk_glibc_ends_well(const struct hawk_glibc *glibc, struct hawk_near *near
 			return at == run->top && bytes <= run->end - at;
 		}
 		if (step == HAWK_STEP_FENCE && count) {
-			*end = at + 2 * HAWK_CHUNK_HEADER_BYTES;
+			*end = at + bytes;
 			return true;
 		}
 		if ((step != HAWK_STEP_USED && step != HAWK_STEP_FREE) || at + bytes > limit)
@@ -208,7 +217,7 @@ static void skip(struct hawk_glibc_cursor *cursor, const struct hawk_glibc_run *
 static void pass_fence(struct hawk_glibc_cursor *cursor, const struct hawk_glibc_run *run,
 		       struct hawk_glibc_chunk *ret)
 {
-	uint64_t behind = ret->start + 2 * HAWK_CHUNK_HEADER_BYTES;
+	uint64_t behind = ret->start + ret->bytes;
 
 	ret->state = HAWK_GLIBC_FENCE;
 	if (run->top > ret->start && behind < run->top) {

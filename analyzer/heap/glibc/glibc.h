@@ -179,8 +179,8 @@ enum hawk_glibc_step {
 	HAWK_STEP_MISSING, /**< the core lacks the memory behind it */
 };
 
-/** Examines the chunk at `at`, whose size word is `*size`. Sets `*bytes` for a used or free chunk
- * and the top, and sets `*size` to the next chunk's word. */
+/** Examines the chunk at `at`, whose size word is `*size`. Sets `*bytes` for a used or free chunk,
+ * the top and fence posts, and sets `*size` to the next chunk's word. */
 enum hawk_glibc_step hawk_glibc_step(struct hawk_near *near, const struct hawk_glibc_run *run,
 				     uint64_t at, uint64_t *size, uint64_t *bytes);
 
