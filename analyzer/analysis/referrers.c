@@ -155,28 +155,35 @@ void hawk_referrers_deinit(struct hawk_referrers *referrers)
 	*referrers = (struct hawk_referrers){0};
 }
 
+/* Takes the first pointer, or the first one to the start. */
+static struct hawk_error *take_best(void *context, const struct hawk_pointer *pointers,
+				    size_t count)
+{
+	struct hawk_referrer *best = context;
+
+	for (size_t i = 0; i < count && best->inside; i++) {
+		if (pointers[i].edge >> 1 != best->target ||
+		    (best->offset != HAWK_OFFSET_UNKNOWN && pointers[i].inside))
+			continue;
+		best->offset = pointers[i].offset;
+		best->inside = pointers[i].inside;
+		best->interior = pointers[i].inside;
+	}
+	return NULL;
+}
+
 bool hawk_referrer_between(const struct hawk_graph *graph, uint32_t from, uint32_t to,
 			   struct hawk_referrer *ret)
 {
-	struct hawk_referrers list = {0};
-	struct hawk_error *err;
-
 	*ret = (struct hawk_referrer){.source = from,
 				      .target = to,
 				      .offset = HAWK_OFFSET_UNKNOWN,
 				      .inside = HAWK_OFFSET_UNKNOWN,
 				      .interior = true};
-	err = hawk_referrers_add(graph, from, to, &list);
-	for (size_t i = 0; i < list.count && ret->inside; i++) {
-		const struct hawk_referrer *item = &list.items[i];
-
-		if (item->offset != HAWK_OFFSET_UNKNOWN &&
-		    (ret->offset == HAWK_OFFSET_UNKNOWN || !item->inside))
-			*ret = *item;
-		else if (ret->offset == HAWK_OFFSET_UNKNOWN)
-			ret->interior &= item->interior;
-	}
-	hawk_error_destroy(err);
-	hawk_referrers_deinit(&list);
+	hawk_error_destroy(hawk_pointers_read(graph, from, from + 1, NULL, take_best, ret));
+	for (uint32_t i = graph->offsets[from];
+	     i < graph->offsets[from + 1] && ret->offset == HAWK_OFFSET_UNKNOWN; i++)
+		if (graph->edges[i] >> 1 == to)
+			ret->interior &= graph->edges[i] & HAWK_EDGE_INTERIOR;
 	return ret->offset != HAWK_OFFSET_UNKNOWN;
 }
