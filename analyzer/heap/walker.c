@@ -92,19 +92,21 @@ uint64_t hawk_budget_to_read(const struct hawk_target *target)
 	return 2 * hawk_target_present_bytes(target) + (UINT64_C(64) << 20);
 }
 
+/* Holes are passed page by page: asking for them costs more than reading a page. */
 bool hawk_next_word(struct hawk_near *near, uint64_t *at, uint64_t end, uint64_t *ret)
 {
-	uint64_t data = 0, data_end = 0;
+	uint64_t data, data_end = 0;
 
-	for (; *at < end && end - *at >= sizeof(*ret); *at += sizeof(*ret)) {
-		if (*at >= data_end) {
-			if (!hawk_target_next_data(near->target, *at, end, &data, &data_end))
-				return false;
-			data &= -UINT64_C(8);
-			*at = data > *at ? data : *at;
-		}
+	while (*at < end && end - *at >= sizeof(*ret)) {
 		if (hawk_word(near, *at, ret) && *ret)
 			return true;
+		*at += sizeof(*ret);
+		if (*at % PAGE_BYTES || *at < data_end)
+			continue;
+		if (!hawk_target_next_data(near->target, *at, end, &data, &data_end))
+			return false;
+		data &= -UINT64_C(8);
+		*at = data > *at ? data : *at;
 	}
 	return false;
 }
