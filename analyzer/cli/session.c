@@ -53,11 +53,21 @@ static bool wants_color(int setting, bool on_terminal)
 	return on_terminal && terminal && *terminal && strcmp(terminal, "dumb") != 0;
 }
 
+/** Drops the findings of an earlier question's answer. */
+static void drop_findings(struct hawk_session *session)
+{
+	static const char *const keys[] = {"heuristics-unread", "leaks-downgraded", "life-end",
+					   "threads-missing", NULL};
+
+	hawk_findings_drop(&session->findings, keys, &session->findings_said);
+}
+
 void hawk_session_renew(struct hawk_session *session, const struct hawk_settings *settings)
 {
 	bool on_terminal = !settings->output && isatty(STDOUT_FILENO);
 	uint64_t threads = settings->threads;
 
+	drop_findings(session);
 	session->settings = settings;
 	session->screen = (struct hawk_screen){
 		.output = session->output,

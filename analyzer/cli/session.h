@@ -58,7 +58,8 @@ struct hawk_error *hawk_session_begin(struct hawk_session *session,
 struct hawk_error *hawk_session_open(struct hawk_session *session,
 				     const struct hawk_settings *settings, const char *core);
 
-/** Sets the settings of the next question, and screen and progress accordingly. */
+/** Sets the settings of the next question, and screen and progress accordingly; drops findings
+ * that the answer to the last one added. */
 void hawk_session_renew(struct hawk_session *session, const struct hawk_settings *settings);
 
 /** Sends the answer to settings->output from now on, or to standard output. */

@@ -133,15 +133,6 @@ static bool read_command(struct shell *shell, const struct hawk_verb *verb,
 	return !err;
 }
 
-/** Drops the findings of an earlier question's answer. */
-static void drop_findings(struct hawk_session *session)
-{
-	static const char *const keys[] = {"heuristics-unread", "leaks-downgraded", "life-end",
-					   "threads-missing", NULL};
-
-	hawk_findings_drop(&session->findings, keys, &session->findings_said);
-}
-
 static void ask(struct shell *shell, const struct hawk_verb *verb,
 		struct hawk_shell_command *command)
 {
@@ -162,7 +153,6 @@ static void ask(struct shell *shell, const struct hawk_verb *verb,
 		return;
 	interrupted = 0;
 	answering = 1;
-	drop_findings(session);
 	err = hawk_session_set_output(session, &settings);
 	if (on_screen && sink.reader) // less passes control characters to the terminal
 		session->output->terminal = true;
