@@ -20,6 +20,7 @@ libiberty-dev file:/usr/include/libiberty/demangle.h
 libcmocka-dev pc:cmocka
 libsqlite3-dev pc:sqlite3
 libedit-dev pc:libedit
+libjansson-dev pc:jansson
 libprotobuf-c-dev pc:libprotobuf-c
 protobuf-c-compiler command:protoc-c
 '

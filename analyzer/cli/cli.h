@@ -66,7 +66,8 @@ struct hawk_settings {
 	int rows;               /**< table, csv, json */
 	int format;             /**< of export */
 	int what;               /**< live, total, lost */
-	int paths;              /**< of snapshot: full, base */
+	int paths;              /**< of snapshot and mcp: full, base */
+	const char *filter;     /**< of mcp */
 	bool sites_only;        /**< of snapshot */
 	bool plumbing;
 	bool with_source; /**< embed source files */
@@ -248,6 +249,7 @@ extern const struct hawk_verb hawk_verb_redact;
 extern const struct hawk_verb hawk_verb_snapshot;
 extern const struct hawk_verb hawk_verb_html;
 extern const struct hawk_verb hawk_verb_shell;
+extern const struct hawk_verb hawk_verb_mcp;
 extern const struct hawk_verb hawk_verb_help;
 
 /** "Exit codes: ..." of verbs that read a core. */
@@ -304,6 +306,9 @@ int hawk_completion(const char *shell);
 
 /** Prints "hawk-core: message" to stderr; escapes characters that steer terminals. */
 void hawk_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/** Appends later complaints to `text`, a line each, instead of printing them; NULL prints again. */
+void hawk_complain_into(struct hawk_text *text);
 
 /** Prints and destroys `error`; returns its exit code. */
 int hawk_fail(struct hawk_error *error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Prints complaints to standard error. Only the progress bar writes there too.
+ * Prints complaints to standard error, or collects them. Only the progress bar writes there too.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,6 +10,13 @@
 #include "cli.h"
 #include "hawk/base/cleanup.h"
 #include "hawk/base/utf8.h"
+
+static struct hawk_text *collected;
+
+void hawk_complain_into(struct hawk_text *text)
+{
+	collected = text;
+}
 
 void hawk_complain(const char *format, ...)
 {
@@ -28,8 +35,10 @@ void hawk_complain(const char *format, ...)
 	/* Without memory for the message, report only that. */
 	if (size < 0 || safe.failed)
 		fputs("hawk-core: out of memory\n", stderr);
+	else if (collected)
+		hawk_text_printf(collected, "%s\n", hawk_text_string(&safe));
 	else
-		fprintf(stderr, "hawk-core: %s\n", safe.bytes ? safe.bytes : "");
+		fprintf(stderr, "hawk-core: %s\n", hawk_text_string(&safe));
 }
 
 int hawk_fail(struct hawk_error *error)

@@ -26,7 +26,7 @@ def wanted_files():
              "share/hawk-core/gdb.py",
              "share/bash-completion/completions/hawk-core",
              "share/zsh/site-functions/_hawk-core", "share/fish/vendor_completions.d/hawk-core.fish",
-             f"{doc}/README.md", f"{doc}/CHANGELOG.md", f"{doc}/LICENSE",
+             f"{doc}/README.md", f"{doc}/CHANGELOG.md", f"{doc}/LICENSE", f"{doc}/SKILL.md",
              f"{doc}/samples/pool.c", f"{doc}/samples/scopes.c"}
     files |= {f"include/hawk-core/{name}" for name in names_in("formats/*.h")}
     files |= {f"{doc}/docs/{name}" for name in names_in("docs/*.md")}
