@@ -20,6 +20,7 @@ struct page {
 	struct hawk_session *session;
 	struct left_out left_out[LEFT_OUT_MAX];
 	size_t left_out_count;
+	struct hawk_html_map map;
 	bool graph; /**< blocks and pointers are known */
 };
 
@@ -138,13 +139,12 @@ static struct hawk_error *put_rest(struct page *page)
 	}
 	hawk_json_array_end(&json);
 	hawk_html_put_findings(&session->findings, &json);
-	err = hawk_html_put_map(session->target, &json);
-	if (!err) {
-		hawk_json_object_end(&json);
-		hawk_json_finish(&json);
-	}
+	hawk_html_put_names(session->symbols, &json);
+	hawk_html_put_map(&page->map, &json);
+	hawk_json_object_end(&json);
+	hawk_json_finish(&json);
 	hawk_html_part_end(session->output);
-	return err;
+	return NULL;
 }
 
 /** Puts the parts that need blocks and pointers. */
@@ -184,12 +184,26 @@ static struct hawk_error *put_parts(struct page *page)
 	return err ? err : put_rest(page);
 }
 
+/** Makes the memory map. */
+static struct hawk_error *make_map(struct page *page)
+{
+	struct hawk_session *session = page->session;
+	const struct hawk_heap *allocators = session->heap;
+	struct hawk_error *err = NULL;
+
+	if (session->heap->knows & HAWK_HEAP_BLOCKS)
+		err = hawk_session_allocators(session, &allocators);
+	return err ? err : hawk_html_map_make(session->target, allocators, &page->map);
+}
+
 /** Does all reading of the process, then releases it. */
 static struct hawk_error *load(struct page *page)
 {
 	struct hawk_session *session = page->session;
 	struct hawk_error *err = hawk_session_sites(session);
 
+	if (!err)
+		err = make_map(page);
 	if (!err && session->heap->knows && !hawk_target_process(session->target)->table_file) {
 		err = hawk_session_reach_report(session, false);
 		page->graph = !err;
@@ -210,6 +224,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 		err = put_parts(&page);
 		hawk_html_end(session->output);
 	}
+	hawk_html_map_deinit(&page.map);
 	for (size_t i = 0; i < page.left_out_count; i++)
 		hawk_text_deinit(&page.left_out[i].reason);
 	return err;

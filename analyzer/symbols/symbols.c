@@ -457,3 +457,11 @@ const char *hawk_symbols_intern(struct hawk_symbols *symbols, const char *string
 {
 	return hawk_strings_intern(&symbols->strings, string, strlen(string));
 }
+
+void hawk_symbols_each_string(const struct hawk_symbols *symbols,
+			      hawk_symbols_string_function *take, void *context)
+{
+	for (size_t i = 0; i < symbols->strings.slot_count; i++)
+		if (symbols->strings.slots[i])
+			take(context, symbols->strings.slots[i]);
+}

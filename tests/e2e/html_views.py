@@ -62,6 +62,12 @@ def make_cores():
         yield hawk.crash([program, str(count)], hawk.tracer_environment(), hawk.temporary_folder())[0]
 
 
+def make_server_core():
+    """A C++ program with long names, cycles and suspects."""
+    program = hawk.compile_program(os.path.join(folder, "server"), ["session_server.cpp"], "g++", ["-O1", "-std=c++17"])
+    return hawk.crash([program, "1000"], hawk.tracer_environment(), hawk.temporary_folder())[0]
+
+
 def make_page(name, *arguments):
     path = os.path.join(folder, name)
     hawk.text_of("html", "--force", "-o", path, *arguments, codes=(hawk.EXIT_OK, hawk.EXIT_PARTIAL))
@@ -73,8 +79,9 @@ def check_views():
     packages = readers.packages(PAGE, "page")
     plain = make_page("plain.html", "--with-source", "--source-dir", folder, core)
     compared = make_page("compared.html", "--base", base, core)
+    server = make_page("server.html", make_server_core())
     total = hawk.analyze(core)["heap"]["inuse_bytes"]
-    done = readers.read_with("html_views.mjs", packages, chromium, plain, compared, str(total), folder)
+    done = readers.read_with("html_views.mjs", packages, chromium, plain, compared, server, str(total), folder)
     for problem in done.get("problems", ["nothing came back"]):
         hawk.expect(False, problem)
     hawk.expect(len(done.get("views", [])) >= 20, f"views: {done.get('views')}")

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens reports in Chromium: node html_views.mjs PACKAGES CHROMIUM PLAIN COMPARED TOTAL-BYTES FOLDER
+// Opens reports in Chromium: node html_views.mjs PACKAGES CHROMIUM PLAIN COMPARED SERVER TOTAL-BYTES FOLDER
 // Prints { views, profiles, problems }: addresses that were opened, and what was wrong.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { openPage } from "./browser.mjs";
 
-const [packages, chromium, plain, compared, total, folder] = process.argv.slice(2);
+const [packages, chromium, plain, compared, server, total, folder] = process.argv.slice(2);
 const axe = readFileSync(createRequire(`${packages}/`).resolve("axe-core/axe.min.js"), "utf8");
 const views = [], problems = [];
 const { browser, page, problems: said } = await openPage(chromium, packages);
@@ -80,7 +80,30 @@ await check(plain, "#stacks&inverted=1");
 await check(plain, "#table&by=module");
 await open(plain, "#stacks&q=keep_one");
 const found = await page.locator(".found").innerText();
-expect(/frames? match/.test(found), `search says "${found}"`);
+expect(/^1 frame matches|^\d+ frames match/.test(found), `search says "${found}"`);
+await open(plain, "#stacks&q=keep_one(");
+expect(/^No regular expression/.test(await page.locator(".found").innerText()), "a bad expression is said to be one");
+expect((await page.locator(".legend li").allInnerTexts()).includes("views"), "the legend has the program");
+
+// The table begins with what allocates most, the map with the heap.
+await open(plain, "#table");
+const first = await page.locator("tbody tr").first().innerText();
+expect(/^keep_one/.test(first) && first.includes(" %"), `the table begins with "${first}"`);
+await open(plain, "#map");
+expect((await text()).includes("glibc main arena") && (await text()).includes("tracer"), "arena and tracer");
+
+// A long name is short, the whole one is its tooltip.
+await open(server, "#table");
+const shortened = page.locator("tbody span[title*=AnswerCache]").first();
+expect((await shortened.innerText()).startsWith("AnswerCache::put(std::string"), `short name "${await shortened.innerText()}"`);
+expect((await shortened.getAttribute("title")).includes("std::__cxx11::basic_string<char, "), "whole name");
+
+// A command can be copied.
+await open(server, "#summary");
+await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+const command = page.locator(".command").first();
+await command.getByRole("button").click();
+expect((await page.evaluate(() => navigator.clipboard.readText())) === (await command.locator("code").innerText()), "copied");
 await open(plain, "#stacks");
 await page.locator(".details table button", { hasText: "" }).first().click();
 expect((await page.evaluate(() => location.hash)).includes("zoom="), "a click zooms");
@@ -109,8 +132,8 @@ await check(compared, "#stacks");
 await check(compared, "#table");
 await check(compared, "#stacks&profile=difference");
 await page.setViewportSize({ width: 400, height: 800 });
-for (const name of ["summary", "stacks", "table"]) {
-	await open(plain, `#${name}`);
+for (const name of ["summary", "stacks", "table", "map"]) {
+	await open(server, `#${name}`);
 	const wide = await page.evaluate(() => document.documentElement.scrollWidth);
 	expect(wide <= 400, `${name}: ${wide} pixels wide on a screen of 400`);
 }

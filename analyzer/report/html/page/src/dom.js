@@ -31,6 +31,11 @@ function there(children) {
   return children.flat(3).filter((child) => child !== null && child !== undefined && child !== false);
 }
 
+/** Text of hawk-core: what it quotes in backticks becomes code. */
+export function prose(text, longest) {
+  return show(text, longest).split("`").map((part, i) => (i % 2 ? h("code", {}, part) : part));
+}
+
 /** Puts children in the place of those there are. */
 export function fill(element, ...children) {
   element.replaceChildren(...there(children));

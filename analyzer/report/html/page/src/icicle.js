@@ -3,11 +3,13 @@
 // out, and only rows in sight are drawn, so that the size of the tree does not matter.
 
 import { fill, h, quantity, share, show } from "./dom.js";
-import { KIND } from "./profile.js";
+import { short } from "./names.js";
+import { baseName, KIND } from "./profile.js";
 
 const ROW = 22;
 const NARROWEST = 0.5;
 const FONT = "12px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
+const MEANINGS = { [KIND.SCOPE]: "scopes", [KIND.ROOT]: "roots", [KIND.NOTE]: "notes" };
 const HUES = [28, 205, 150, 270, 345, 60, 180, 310];
 
 /** A colour for each frame's module: the one with most bytes first. */
@@ -201,7 +203,7 @@ export class Icicle {
   }
 
   name(node) {
-    return this.tree.name(node);
+    return short(this.tree.name(node));
   }
 
   color(node) {
@@ -214,12 +216,31 @@ export class Icicle {
     if (kind === KIND.NOTE) return dark ? "#454b54" : "#d5dae0";
     if (kind === KIND.SCOPE) return dark ? "hsl(270 30% 42%)" : "hsl(270 60% 86%)";
     if (kind === KIND.ROOT) return dark ? "hsl(205 40% 38%)" : "hsl(205 65% 82%)";
-    const hue = HUES[(this.ranks.get(profile.frames.module[frame]) ?? 7) % HUES.length];
+    const rank = this.ranks.get(profile.frames.module[frame]) ?? HUES.length;
+    const hue = HUES[rank];
     const shade = (tree.key[node] * 7) % 9;
+    if (rank >= HUES.length) return dark ? `hsl(215 6% ${34 + shade}%)` : `hsl(215 12% ${80 + shade}%)`;
     const own = hue === HUES[0];
     return dark
       ? `hsl(${hue} ${own ? 46 : 24}% ${31 + shade}%)`
       : `hsl(${hue} ${own ? 80 : 42}% ${76 + shade}%)`;
+  }
+
+  /** What the colours of frames mean: [colour, text]; modules by size. */
+  meanings() {
+    const { tree, profile } = this;
+    if (tree.net) return [];
+    const meanings = new Map();
+    for (const { node } of this.rects) {
+      const frame = node ? tree.frame(node) : -1;
+      if (frame < 0) continue;
+      const kind = profile.frames.kind[frame];
+      const rank = this.ranks.get(profile.frames.module[frame]) ?? HUES.length;
+      const text = MEANINGS[kind] ?? (rank < HUES.length ? baseName(profile.frames.module[frame]) || "no module" : "other modules");
+      const order = MEANINGS[kind] ? HUES.length + kind : rank;
+      if (!meanings.has(text)) meanings.set(text, [order, this.color(node), text]);
+    }
+    return [...meanings.values()].sort((a, b) => a[0] - b[0]).map(([, color, text]) => [null, color, text]);
   }
 
   differenceColor(node) {
@@ -254,7 +275,7 @@ export class Icicle {
     const file = frame > 0 ? this.profile.frames.file[frame] : "";
     fill(
       this.tip,
-      h("b", {}, show(this.name(node), 300)),
+      h("b", {}, show(this.tree.name(node), 300)),
       h("span", {}, this.describe(node)),
       file ? h("span", { class: "faint" }, show(`${file}:${this.profile.frames.line[frame]}`, 200)) : null,
     );

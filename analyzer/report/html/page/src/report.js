@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the file says, and what is made of it once: documents, profiles, trees.
 
+import { learnNames } from "./names.js";
 import { baseName, decodeProfile, siteDigits } from "./profile.js";
 import { findParts, readDocument } from "./parts.js";
 import { flatSums, makeTree } from "./tree.js";
@@ -42,6 +43,7 @@ export class Report {
     const documents = await Promise.all(DOCUMENTS.map((name) => readDocument(report.parts, name)));
     DOCUMENTS.forEach((name, i) => (report[name] = documents[i]));
     report.page ??= {};
+    learnNames(report.page.names ?? []);
     report.stacks = report.analyze?.frames ?? [];
     return report;
   }

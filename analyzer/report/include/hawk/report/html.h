@@ -10,8 +10,10 @@
 
 #include "hawk/output/json.h"
 #include "hawk/base/findings.h"
+#include "hawk/heap/heap.h"
 #include "hawk/profile/source_lines.h"
-#include "hawk/target/target.h"
+#include "hawk/symbols/symbols.h"
+#include "hawk/target/memory_map.h"
 
 /** Writes the page up to its parts. */
 void hawk_html_begin(struct hawk_output *output);
@@ -38,10 +40,28 @@ struct hawk_error *hawk_html_profile(const struct hawk_profile *profile, const c
 struct hawk_error *hawk_html_sources(const struct hawk_source_listing *listing,
 				     struct hawk_output *output);
 
+/** Writes "names": pairs of a name of C++ or Rust and its short form, of all functions and types
+ * that were named by now. */
+void hawk_html_put_names(const struct hawk_symbols *symbols, struct hawk_json *json);
+
 /** Writes "missing" and "damage": all findings of all parts. */
 void hawk_html_put_findings(const struct hawk_findings *findings, struct hawk_json *json);
 
+/** The memory map with what each row is used for. */
+struct hawk_html_map {
+	struct hawk_memory_map map;
+	struct hawk_html_use *uses; /**< by row */
+	const struct hawk_heap *allocators;
+};
+
+/** Makes the map; `allocators` as for hawk_balance_make(). Reads; deinitialize `ret` also after an
+ * error. */
+struct hawk_error *hawk_html_map_make(const struct hawk_target *target,
+				      const struct hawk_heap *allocators,
+				      struct hawk_html_map *ret);
+void hawk_html_map_deinit(struct hawk_html_map *map);
+
 /** Writes "mappings": the rows of the memory map, and "mappings_left_out_bytes". */
-struct hawk_error *hawk_html_put_map(const struct hawk_target *target, struct hawk_json *json);
+void hawk_html_put_map(const struct hawk_html_map *map, struct hawk_json *json);
 
 #endif

@@ -106,6 +106,13 @@ struct hawk_error *hawk_symbols_each_object(struct hawk_symbols *symbols,
  * NULL = out of memory. */
 const char *hawk_symbols_intern(struct hawk_symbols *symbols, const char *string);
 
+typedef void hawk_symbols_string_function(void *context, const char *string);
+
+/** Goes through all strings that belong to the symbols object, names of functions, types and files
+ * among them, in no particular order. `take` must not ask for further names. */
+void hawk_symbols_each_string(const struct hawk_symbols *symbols,
+			      hawk_symbols_string_function *take, void *context);
+
 /** Names for an address in a module. Strings belong to the symbols object. */
 struct hawk_symbol_place {
 	const char *name;    /**< data or function symbol; NULL = none */

@@ -12,6 +12,11 @@ export function choice(label, value, choices, onchange) {
   return h("label", { class: "field" }, h("span", {}, label), select);
 }
 
+/** What colours mean; `items` are [class, colour, text], either of the first two may be null. */
+export function legend(items) {
+  return h("ul", { class: "legend plain" }, items.map(([name, color, text]) => h("li", {}, h("i", { class: `dot ${name ?? ""}`, color, "aria-hidden": "true" }), text)));
+}
+
 export function toggle(label, pressed, onclick) {
   return h("button", { type: "button", class: "toggle", "aria-pressed": String(pressed), onclick }, label);
 }
@@ -24,7 +29,7 @@ export function searchField(placeholder) {
   return input;
 }
 
-/** A function of names; text that is no regular expression is looked for as it is. */
+/** A function of names; text that is no regular expression is looked for as it is, and said to be. */
 export function matcher(text) {
   if (!text) return null;
   try {
@@ -32,8 +37,14 @@ export function matcher(text) {
     return (name) => pattern.test(name);
   } catch {
     const lower = text.toLowerCase();
-    return (name) => name.toLowerCase().includes(lower);
+    const matches = (name) => name.toLowerCase().includes(lower);
+    matches.plain = true;
+    return matches;
   }
+}
+
+export function patternNote(matches) {
+  return matches?.plain ? "No regular expression: searched as plain text. " : "";
 }
 
 export function profileChoice(report, state) {

@@ -4,6 +4,7 @@
 
 import { bytes, count, fill, h, plural, show } from "../dom.js";
 import { go, linkTo } from "../fragment.js";
+import { named, short } from "../names.js";
 import { shortHash } from "../tree.js";
 import { choice } from "./controls.js";
 
@@ -34,7 +35,7 @@ export function graphView(report) {
     return h(
       "li",
       {},
-      site ? h("button", { type: "button", class: "name", onclick: () => go({ site: other }) }, show(name.name, 90)) : h("span", {}, show(name.name, 90)),
+      site ? h("button", { type: "button", class: "name", onclick: () => go({ site: other }) }, named(name.name, 90)) : h("span", {}, named(name.name, 90)),
       h("span", { class: "place" }, show(name.place, 50)),
       h("span", { class: "track", "aria-hidden": "true" }, h("span", { class: "bar", "width%": (100 * edge.target_bytes) / most })),
       h("span", { class: "faint" }, `${plural(edge.pointers, "pointer")} to ${bytes(edge.target_bytes)}${offsets ? `, at ${offsets}` : ""}`),
@@ -60,7 +61,7 @@ export function graphView(report) {
     if (!id) return;
     const site = sites.get(id);
     const name = nameOf(names, id);
-    const choices = report.sites.sites.filter((s) => s.site).slice(0, 100).map((s) => [s.site, `${bytes(s.inuse_bytes)}  ${show(nameOf(names, s.site).name, 70)}`]);
+    const choices = report.sites.sites.filter((s) => s.site).slice(0, 100).map((s) => [s.site, `${bytes(s.inuse_bytes)}  ${show(short(nameOf(names, s.site).name), 70)}`]);
     fill(
       element,
       h("h1", {}, "Who holds whom"),
@@ -73,7 +74,7 @@ export function graphView(report) {
         h(
           "section",
           { class: "card center" },
-          h("h2", {}, show(name.name, 120)),
+          h("h2", {}, named(name.name, 120)),
           h("p", { class: "place" }, show(name.place, 80)),
           h("p", { class: "figure" }, h("b", {}, bytes(site.inuse_bytes)), ` in ${plural(site.inuse_objects, "block")}`),
           h("p", { class: "faint path" }, `site ${id}`),

@@ -3,6 +3,7 @@
 
 import { bytes, count, fill, h, plural, seconds, share, show } from "../dom.js";
 import { go, linkTo } from "../fragment.js";
+import { named } from "../names.js";
 import { shortHash } from "../tree.js";
 import { choice } from "./controls.js";
 
@@ -41,7 +42,7 @@ function row(site, name) {
     h("td", { class: "number" }, h("b", {}, bytes(site.inuse_bytes)), h("br"), h("span", { class: "faint" }, plural(site.inuse_objects, "block"))),
     h("td", {}, births(site)),
     h("td", {}, h("span", { class: `chip chip-${site.verdict === "leak" ? "alert" : "plain"}` }, site.verdict), h("br"), h("span", { class: "faint" }, ["unclear", "only grows"].includes(site.verdict) ? "" : `${site.confidence} confidence`)),
-    h("th", { scope: "row" }, h("a", { href: linkTo({ view: "stacks", only: shortHash(label) }) }, show(label, 140)), " ", h("span", { class: "place" }, show(name?.place ?? "", 60)), h("p", { class: "faint" }, [rate, ...(site.reasons ?? []).map((r) => show(r, 200))].filter(Boolean).join("; "))),
+    h("th", { scope: "row" }, h("a", { href: linkTo({ view: "stacks", only: shortHash(label) }) }, named(label, 140)), " ", h("span", { class: "place" }, show(name?.place ?? "", 60)), h("p", { class: "faint" }, [rate, ...(site.reasons ?? []).map((r) => show(r, 200))].filter(Boolean).join("; "))),
   );
 }
 

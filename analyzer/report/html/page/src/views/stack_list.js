@@ -2,6 +2,7 @@
 // A stack of a document, as a list of functions and places.
 
 import { h, plural, show } from "../dom.js";
+import { named } from "../names.js";
 import { baseName } from "../profile.js";
 
 function lineText(line) {
@@ -25,7 +26,7 @@ export function stackList(lines, limit = Infinity) {
     h(
       "li",
       {},
-      h("span", { class: "function" }, show(lineText(line), 160)),
+      h("span", { class: "function" }, named(lineText(line))),
       line.file
         ? h("span", { class: "place", title: show(line.file) }, `${show(baseName(line.file), 60)}:${line.line}`)
         : h("span", { class: "place" }, line.module ? show(baseName(line.module), 60) : ""),

@@ -2,12 +2,13 @@
 // Stacks as an icicle, with what is chosen below it: its figures, and a table of what it is made of,
 // which is also the icicle for those who cannot see it.
 
-import { announce, count, fill, h, quantity, share, show } from "../dom.js";
+import { announce, count, fill, h, plural, quantity, share, show } from "../dom.js";
 import { downloadFolded, downloadPprof } from "../download.js";
 import { go, linkTo } from "../fragment.js";
 import { Icicle } from "../icicle.js";
+import { named } from "../names.js";
 import { GROUPED, search, shortHash } from "../tree.js";
-import { choice, columnChoice, columnOf, matcher, profileChoice, searchField, toggle } from "./controls.js";
+import { choice, columnChoice, columnOf, legend, matcher, patternNote, profileChoice, searchField, toggle } from "./controls.js";
 
 const BY = ["function", "file", "module", "type", "scope", "kind"];
 const SITE_PROFILES = new Set(["retained", "paths"]);
@@ -42,6 +43,7 @@ class Stacks {
       onfocus: (node) => this.describe(node, true),
     });
     this.note = h("p", { class: "note" });
+    this.key = h("div", {});
     this.element = h(
       "div",
       {},
@@ -51,10 +53,14 @@ class Stacks {
       this.crumbs,
       this.note,
       this.icicle.element,
+      this.key,
       h("p", { id: "icicle-keys", class: "keys" }, "Click or Enter zooms, arrow keys move, Backspace zooms out, / searches, Esc resets."),
       this.details,
     );
-    this.retheme = () => this.icicle.draw();
+    this.retheme = () => {
+      this.icicle.draw();
+      this.putKey();
+    };
     addEventListener("theme", this.retheme);
     this.media = matchMedia("(prefers-color-scheme: dark)");
     this.media.addEventListener("change", this.retheme);
@@ -95,7 +101,12 @@ class Stacks {
     } else {
       this.icicle.show(profile, this.tree, this.zoom, this.hits);
     }
+    this.putKey();
     this.describe(this.zoom, false);
+  }
+
+  putKey() {
+    fill(this.key, legend(this.icicle.meanings()));
   }
 
   search(text) {
@@ -103,7 +114,7 @@ class Stacks {
     const unit = this.profile.columns[this.column].unit;
     this.hits = matches ? search(this.tree, matches) : null;
     this.found.textContent = this.hits
-      ? `${count(this.hits.count)} frames match; with all below them ${quantity(this.hits.sum, unit)}, ${share(this.hits.sum, this.tree.total[0])}`
+      ? `${patternNote(matches)}${plural(this.hits.count, "frame matches", "frames match")}; with all below them ${quantity(this.hits.sum, unit)}, ${share(this.hits.sum, this.tree.total[0])}`
       : "";
   }
 
@@ -156,7 +167,7 @@ class Stacks {
       ...shown.map((node) =>
         node < 0
           ? h("span", {}, "\u2026")
-          : h("button", { type: "button", onclick: () => this.zoomTo(node), "aria-current": node === this.zoom ? "true" : null }, show(tree.name(node), 60)),
+          : h("button", { type: "button", onclick: () => this.zoomTo(node), "aria-current": node === this.zoom ? "true" : null }, named(tree.name(node), 60)),
       ),
     );
   }
@@ -210,7 +221,7 @@ class Stacks {
         h("td", { class: "number" }, tree.net ? this.icicle.netText(child) : quantity(tree.total[child], this.unit())),
         h("td", { class: "number faint" }, share(tree.total[child], whole)),
         h("td", { class: "bar-cell" }, h("span", { class: "bar", "width%": (100 * tree.total[child]) / whole })),
-        h("td", {}, h("button", { type: "button", class: "name", onclick: () => this.zoomTo(child) }, show(tree.name(child), 160))),
+        h("td", {}, h("button", { type: "button", class: "name", onclick: () => this.zoomTo(child) }, named(tree.name(child)))),
       ),
     );
     const what = this.inverted ? "Called by" : "Made of";

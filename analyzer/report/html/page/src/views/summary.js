@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first screen: how it died, who owns the memory, suspects, what is missing.
 
-import { bytes, count, fill, h, plural, share, show } from "../dom.js";
+import { bytes, count, fill, h, plural, prose, share, show } from "../dom.js";
 import { linkTo } from "../fragment.js";
+import { command } from "./command.js";
+import { named } from "../names.js";
 import { shortHash } from "../tree.js";
 import { firstTelling, stackList } from "./stack_list.js";
 
@@ -67,7 +69,7 @@ function crash(report) {
     "section",
     { class: "card" },
     h("h2", {}, signal ? "How it died" : "Where it was"),
-    h("p", { class: "faint" }, `Thread ${thread.tid}${thread.name ? ` ${show(thread.name, 40)}` : ""} of ${threads.length}`),
+    h("p", { class: "faint" }, `Thread ${thread.tid}${thread.name ? ` ${show(thread.name, 40)}` : ""}, ${threads.length > 1 ? `one of ${threads.length} threads` : "the only one"}`),
     stackList(lines.slice(first), CRASH_LINES),
     h("p", { class: "more" }, h("a", { href: linkTo({ view: "threads" }) }, "All threads")),
   );
@@ -136,7 +138,7 @@ function owner(names, heap, site, most) {
   return h(
     "li",
     {},
-    h("a", { href: link }, show(label, 120)),
+    h("a", { href: link }, named(label, 120)),
     h("span", { class: "place" }, name?.place ? show(name.place, 60) : ""),
     h("span", { class: "number", title: plural(site.inuse_objects, "block") }, bytes(site.inuse_bytes)),
     h("span", { class: "number faint" }, share(site.inuse_bytes, heap.inuse_bytes)),
@@ -169,10 +171,8 @@ function held(suspect) {
   const lost = reach ? reach.definitely_lost + reach.indirectly_lost : 0;
   if (lost > suspect.inuse_bytes / 2) return `Nothing leads to ${share(lost, suspect.inuse_bytes)} of it: it is lost.`;
   const { holder } = suspect;
-  if (!holder) return "";
-  const root = holder.root?.name ?? holder.root;
-  if (!root) return "";
-  return `${share(holder.bytes, suspect.inuse_bytes)} of it is held by ${show(typeof root === "string" ? root : "", 80)}.`;
+  if (!holder?.root) return "";
+  return [`${share(holder.bytes, suspect.inuse_bytes)} of it is held by `, prose(holder.root, 120), "."];
 }
 
 async function suspects(report) {
@@ -186,10 +186,10 @@ async function suspects(report) {
     return h(
       "li",
       {},
-      h("h3", {}, h("span", {}, show(name?.name ?? suspect.site, 120)), " ", h("span", { class: "place" }, show(name?.place ?? "", 60))),
+      h("h3", {}, h("span", {}, named(name?.name ?? suspect.site ?? "(no stack)", 120)), " ", h("span", { class: "place" }, show(name?.place ?? "", 60))),
       h("p", {}, h("b", {}, bytes(suspect.inuse_bytes)), ` in ${plural(suspect.inuse_objects, "block")}, ${share(suspect.inuse_bytes, whole)} of the heap. `, held(suspect), " ", suspect.retained_bytes ? `Retains ${bytes(suspect.retained_bytes.all_pointers)}. ` : "", verdict(suspect)),
-      h("p", { class: "faint" }, (suspect.reasons ?? []).map((reason) => show(reason, 200)).join("; ")),
-      h("code", { tabindex: 0 }, show(suspect.next ?? "", 240)),
+      h("p", { class: "faint" }, prose((suspect.reasons ?? []).join("; "), 600)),
+      suspect.next ? command(suspect.next) : null,
     );
   });
   return h(
@@ -206,7 +206,7 @@ function missing(report) {
   const findings = report.findings();
   const left = report.page.left_out ?? [];
   const items = [
-    ...findings.map((f) => h("li", { class: f.damage || f.partial ? "alert" : "" }, show(f.text, 300), f.count > 1 ? ` (${count(f.count)} times)` : "")),
+    ...findings.map((f) => h("li", { class: f.damage || f.partial ? "alert" : "" }, prose(f.text, 300), f.count > 1 ? ` (${count(f.count)} times)` : "")),
     ...left.map((l) => h("li", { class: "alert" }, `${PARTS[l.part] ?? l.part}: ${show(l.reason, 300)}`)),
   ];
   return h(

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flat sums in a table that can be sorted by each column: by what allocated (self) and with all that
-// it called (total).
+// Flat sums in a table that can be sorted by each column: of what allocated itself, which comes first,
+// and with all that it called.
 
-import { count, fill, h, quantity, show } from "../dom.js";
+import { count, fill, h, plural, quantity, share, show } from "../dom.js";
 import { go, linkTo } from "../fragment.js";
 import { columnTitle } from "../report.js";
+import { named } from "../names.js";
 import { GROUPED, shortHash } from "../tree.js";
-import { choice, columnOf, matcher, profileChoice, searchField, sortableHead } from "./controls.js";
+import { choice, columnOf, matcher, patternNote, profileChoice, searchField, sortableHead } from "./controls.js";
 
 const BY = ["function", "file", "module", "type", "scope", "kind"];
 const STEP = 200;
+
+/** Columns with shares: the shown measure, self and with callees. */
+const SHARED = 2;
 
 class Table {
   constructor(report) {
@@ -45,7 +49,8 @@ class Table {
     this.controls.querySelectorAll("select")[focused]?.focus();
   }
 
-  /** [key, title, numeric, values]: the name, then totals and selfs of each measure. */
+  /** [key, title, numeric, values, unit]: the name; what it allocated itself, and with all that it called, in
+   * the shown measure, both with shares; the other measures. */
   columns(profile, state, by) {
     const sums = this.report.flatSums(profile, by);
     const shown = columnOf(profile, state);
@@ -54,8 +59,8 @@ class Table {
     for (const c of order) {
       const { unit, name } = profile.columns[c];
       const title = columnTitle(profile.columns[c]);
+      columns.push([`self-${name}`, title, true, sums.self[c], unit]);
       if (c === shown) columns.push([`total-${name}`, `${title}, with callees`, true, sums.total[c], unit]);
-      columns.push([`self-${name}`, `${title}${c === shown ? ", self" : ""}`, true, sums.self[c], unit]);
     }
     return columns;
   }
@@ -68,26 +73,26 @@ class Table {
       if (columns.some((c) => c[3]?.[key]) && (!matches || matches(sums.names[key]))) rows.push(key);
     rows.sort(values ? (a, b) => values[b] - values[a] || a - b : (a, b) => (sums.names[a] < sums.names[b] ? -1 : 1));
     const shown = rows.slice(0, this.limit);
-    this.note.textContent = `${count(shown.length)} of ${count(rows.length)}`;
+    const whole = columns[1][3].reduce((sum, value) => sum + value, 0);
+    this.note.textContent = `${patternNote(matches)}${shown.length < rows.length ? `${count(shown.length)} of ` : ""}${plural(rows.length, "row")}`;
     fill(
       this.table,
-      h("table", { class: "sums" }, sortableHead(columns, sort, (key) => go({ sort: key }, { replace: true })), h("tbody", {}, shown.map((key) => this.row(profile, by, sums, columns, key)))),
+      h("table", { class: "sums" }, sortableHead(columns, sort, (key) => go({ sort: key }, { replace: true })), h("tbody", {}, shown.map((key) => this.row(profile, by, sums, columns, whole, key)))),
       rows.length > shown.length
         ? h("button", { type: "button", onclick: () => ((this.limit *= 5), this.show(state)) }, "Show more")
         : "",
     );
   }
 
-  row(profile, by, sums, columns, key) {
+  row(profile, by, sums, columns, whole, key) {
     const name = sums.names[key];
     const link = linkTo({ view: "stacks", profile: profile.name, by, q: `^${name.slice(0, 200).replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}${name.length > 200 ? "" : "$"}` });
     const only = linkTo({ view: "stacks", profile: profile.name, by, only: shortHash(name) });
-    const label = by === "file" || by === "module" ? name : show(name, 160);
     return h(
       "tr",
       {},
-      h("th", { scope: "row" }, h("a", { href: GROUPED[by] ? link : only }, show(label, 160))),
-      columns.slice(1).map(([, , , values, unit]) => h("td", { class: "number" }, values[key] ? quantity(values[key], unit) : "")),
+      h("th", { scope: "row" }, h("a", { href: GROUPED[by] ? link : only }, named(name))),
+      columns.slice(1).map(([, , , values, unit], i) => h("td", { class: "number" }, values[key] ? quantity(values[key], unit) : "", i < SHARED && values[key] ? h("span", { class: "share" }, share(values[key], whole)) : "")),
     );
   }
 }
