@@ -5,6 +5,7 @@
  */
 #include "answer.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "hawk/base/cleanup.h"
@@ -22,7 +23,9 @@ struct hawk_error *hawk_answer_print_with(struct hawk_session *session,
 	session->settings = settings;
 	session->screen.full = settings->full;
 	err = answer->make(session, made);
-	if (!err)
+	if (!err && settings->only_condition && session->code == HAWK_EXIT_OK)
+		session->output->errnum = ECANCELED;
+	else if (!err)
 		err = settings->json ? answer->json(made, session->output)
 				     : answer->text(made, &session->screen);
 	answer->deinit(made);

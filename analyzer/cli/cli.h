@@ -24,6 +24,7 @@ enum hawk_exit {
 	HAWK_EXIT_USAGE = 2,      /**< wrong command line */
 	HAWK_EXIT_UNREADABLE = 3, /**< input that cannot be read, output that cannot be written */
 	HAWK_EXIT_PARTIAL = 4,    /**< the answer is incomplete */
+	HAWK_EXIT_LEAKS = 23,     /**< of `run --leaks`; LeakSanitizer's */
 	HAWK_EXIT_CANNOT_RUN = 126,
 	HAWK_EXIT_NOT_FOUND = 127,
 	HAWK_EXIT_SIGPIPE = 141,
@@ -100,6 +101,14 @@ struct hawk_settings {
 		bool given;
 		struct hawk_seconds_range range;
 	} age;
+
+	const char *leaks;         /**< of run: kinds; "" = the usual ones, NULL = not wanted */
+	const char *exit_snapshot; /**< of run: a file */
+	bool follow;               /**< of run: processes that the program starts, too */
+	struct hawk_watch *watch;  /**< `pid` is the process that it has stopped */
+	bool on_stderr;            /**< the answer, unless it goes to a file */
+	bool only_condition;       /**< no answer unless it sets the exit code */
+
 	struct hawk_text tracer_options; /**< joined by ':' */
 	char **operands;                 /**< for verbs that ask a core: the operands behind it */
 	int count;                       /**< of operands */
@@ -111,6 +120,7 @@ enum hawk_option_kind {
 	HAWK_OPTION_BYTES,   /**< uint64_t */
 	HAWK_OPTION_NUMBER,  /**< struct hawk_number, 0 or more */
 	HAWK_OPTION_STRING,  /**< const char * */
+	HAWK_OPTION_PERHAPS, /**< const char *: an argument in brackets, "" without */
 	HAWK_OPTION_STRINGS, /**< struct hawk_strings: may be repeated */
 	HAWK_OPTION_CHOICE,  /**< int; the argument's name lists the words: "size|count" */
 	HAWK_OPTION_SITE,    /**< struct hawk_site_query */

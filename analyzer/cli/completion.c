@@ -108,7 +108,7 @@ static void print_zsh_argument(const struct hawk_option *option)
 		putchar(')');
 		return;
 	}
-	putchar(':');
+	printf(option->kind == HAWK_OPTION_PERHAPS ? "::" : ":");
 	print_zsh_text(argument);
 	printf(":%s", !strcmp(argument, "DIR")    ? "_files -/"
 		      : !strcmp(argument, "FILE") ? "_files"
@@ -119,7 +119,9 @@ static void print_zsh_argument(const struct hawk_option *option)
 static void print_zsh_option(const struct hawk_verb *verb, const struct hawk_option *option)
 {
 	bool many = option->kind == HAWK_OPTION_STRINGS || option->kind == HAWK_OPTION_TRACER;
-	const char *equals = option->argument ? "=" : "";
+	const char *equals = option->kind == HAWK_OPTION_PERHAPS ? "=-"
+			     : option->argument                  ? "="
+								 : "";
 
 	(void)verb;
 	printf("\t\t");
@@ -185,7 +187,7 @@ static void print_fish_option(const struct hawk_verb *verb, const struct hawk_op
 		printf(" -x -a '");
 		print_words(argument);
 		putchar('\'');
-	} else if (argument) {
+	} else if (argument && option->kind != HAWK_OPTION_PERHAPS) {
 		printf("%s", !strcmp(argument, "DIR")    ? " -x -a '(__fish_complete_directories)'"
 			     : !strcmp(argument, "FILE") ? " -r"
 			     : !strcmp(argument, "PID")  ? " -x -a '(__fish_complete_pids)'"

@@ -58,7 +58,8 @@ static void print_option(const struct hawk_option *option)
 				    : printf("  --%s", option->name);
 
 	if (option->argument) {
-		putchar('=');
+		if (option->kind != HAWK_OPTION_PERHAPS)
+			putchar('=');
 		print_argument(option->argument, (unsigned)column + 1);
 	}
 	putchar('\n');

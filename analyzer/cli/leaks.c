@@ -11,6 +11,29 @@
 
 enum { EXIT_CODE_MAX = 255 };
 
+static struct hawk_error *read_suppressions(const struct hawk_settings *settings,
+					    struct hawk_suppressions **ret)
+{
+	struct hawk_error *err = NULL;
+
+	if (!settings->suppressions.count)
+		return NULL;
+	err = hawk_suppressions_create(ret);
+	for (size_t i = 0; i < settings->suppressions.count && !err; i++)
+		err = hawk_suppressions_read(*ret, settings->suppressions.items[i]);
+	return err;
+}
+
+/** Finds mistakes in suppressions before a program runs, or a core is read, for nothing. */
+static struct hawk_error *check_suppressions(const struct hawk_settings *settings)
+{
+	struct hawk_suppressions *suppressions = NULL;
+	struct hawk_error *err = read_suppressions(settings, &suppressions);
+
+	hawk_suppressions_destroy(suppressions);
+	return err;
+}
+
 static struct hawk_error *check(struct hawk_settings *settings)
 {
 	struct hawk_error *err = NULL;
@@ -23,20 +46,9 @@ static struct hawk_error *check(struct hawk_settings *settings)
 	if (!err && settings->exit_code.given && settings->exit_code.value > EXIT_CODE_MAX)
 		err = hawk_error_create(HAWK_ERROR_USAGE, "--exit-code is a number up to %d",
 					EXIT_CODE_MAX);
+	if (!err)
+		err = check_suppressions(settings);
 	return err ? err : hawk_check_query(settings);
-}
-
-static struct hawk_error *read_suppressions(const struct hawk_settings *settings,
-					    struct hawk_leaks_session *leaks)
-{
-	struct hawk_error *err = NULL;
-
-	if (!settings->suppressions.count)
-		return NULL;
-	err = hawk_suppressions_create(&leaks->suppressions);
-	for (size_t i = 0; i < settings->suppressions.count && !err; i++)
-		err = hawk_suppressions_read(leaks->suppressions, settings->suppressions.items[i]);
-	return err;
 }
 
 /* Returns the requested heuristics. */
@@ -205,7 +217,7 @@ struct hawk_error *hawk_leaks_session_make(struct hawk_session *session, unsigne
 	struct hawk_error *err;
 
 	*ret = (struct hawk_leaks_session){0};
-	err = read_suppressions(session->settings, ret);
+	err = read_suppressions(session->settings, &ret->suppressions);
 	if (!err)
 		err = hawk_session_graph(session);
 	if (!err && session->heap->knows)

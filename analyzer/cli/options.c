@@ -37,7 +37,9 @@ static void lay_out(const struct hawk_verb *verb, struct layout *layout)
 		layout->options[i] = option;
 		layout->longs[i] = (struct option){
 			.name = option->name,
-			.has_arg = option->argument ? required_argument : no_argument,
+			.has_arg = option->kind == HAWK_OPTION_PERHAPS ? optional_argument
+				   : option->argument                  ? required_argument
+								       : no_argument,
 			.val = LONG_ONLY + (int)i,
 		};
 		if (!option->letter)
@@ -115,6 +117,9 @@ static bool store(const struct hawk_option *option, struct hawk_settings *settin
 	case HAWK_OPTION_STRING:
 		*(const char **)to = text;
 		return *text;
+	case HAWK_OPTION_PERHAPS:
+		*(const char **)to = text ? text : "";
+		return true;
 	case HAWK_OPTION_NUMBER:
 		number->given = true;
 		return hawk_quantity_parse_count(text, &number->value);

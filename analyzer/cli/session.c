@@ -16,6 +16,7 @@
 
 #include "hawk/base/parallel.h"
 #include "hawk/base/numbers.h"
+#include "hawk/target/watch.h"
 #include "session.h"
 
 enum {
@@ -26,13 +27,18 @@ enum {
 	COLOR_NEVER = 3,
 };
 
-static unsigned terminal_columns(bool on_terminal)
+static int answer_fd(const struct hawk_settings *settings)
+{
+	return settings->on_stderr ? STDERR_FILENO : STDOUT_FILENO;
+}
+
+static unsigned terminal_columns(bool on_terminal, int fd)
 {
 	const char *text = getenv("COLUMNS");
 	uint64_t columns = 0;
 	struct winsize size;
 
-	if (on_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+	if (on_terminal && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col)
 		columns = size.ws_col;
 	else if (!text || !hawk_quantity_parse_count(text, &columns))
 		columns = DEFAULT_COLUMNS;
@@ -64,14 +70,14 @@ static void drop_findings(struct hawk_session *session)
 
 void hawk_session_renew(struct hawk_session *session, const struct hawk_settings *settings)
 {
-	bool on_terminal = !settings->output && isatty(STDOUT_FILENO);
+	bool on_terminal = !settings->output && isatty(answer_fd(settings));
 	uint64_t threads = settings->threads;
 
 	drop_findings(session);
 	session->settings = settings;
 	session->screen = (struct hawk_screen){
 		.output = session->output,
-		.width = terminal_columns(on_terminal),
+		.width = terminal_columns(on_terminal, answer_fd(settings)),
 		.color = wants_color(settings->color, on_terminal),
 		.full = settings->full,
 	};
@@ -93,8 +99,8 @@ struct hawk_error *hawk_session_set_output(struct hawk_session *session,
 	struct hawk_error *err = NULL;
 
 	hawk_output_deinit(output);
-	hawk_output_init(output, STDOUT_FILENO);
-	output->terminal = isatty(STDOUT_FILENO);
+	hawk_output_init(output, answer_fd(settings));
+	output->terminal = isatty(answer_fd(settings));
 	if (settings->output) {
 		/* Report a limit on file sizes as an error instead of dying by a signal. */
 		signal(SIGXFSZ, SIG_IGN);
@@ -175,6 +181,15 @@ static struct hawk_error *attach_table(struct hawk_session *session, const char 
 	return err ? hawk_error_prefix(err, "%s", path) : NULL;
 }
 
+static struct hawk_error *open_process(struct hawk_session *session,
+				       const struct hawk_settings *settings)
+{
+	if (settings->watch)
+		return hawk_target_open_watched(settings->watch, &session->findings,
+						&session->target);
+	return hawk_target_open_pid((pid_t)settings->pid, &session->findings, &session->target);
+}
+
 struct hawk_error *hawk_session_begin(struct hawk_session *session,
 				      const struct hawk_settings *settings, const char *core)
 {
@@ -204,8 +219,7 @@ struct hawk_error *hawk_session_open(struct hawk_session *session,
 	if (core)
 		err = open_file(session, core, &session->target);
 	else
-		err = hawk_target_open_pid((pid_t)settings->pid, &session->findings,
-					   &session->target);
+		err = open_process(session, settings);
 	if (!err && settings->table_file)
 		err = attach_table(session, settings->table_file);
 	if (err)

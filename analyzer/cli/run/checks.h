@@ -22,14 +22,18 @@
 void hawk_run_check_system(uint64_t hard_limit, const char *tracer, const char *tracer_options,
 			   struct hawk_text *warnings);
 
+struct hawk_run_program {
+	char *first;  /**< library to preload before the tracer, because the program ends itself
+			 otherwise (AddressSanitizer's runtime); NULL = none; caller frees */
+	bool refuses; /**< its loader would end it with the tracer preloaded */
+	const char *unwatched; /**< why it cannot run under ptrace; NULL = it can */
+};
+
 /**
  * Appends warnings about the program that execvp(`arguments[0]`) would start, and programs that its
- * arguments name with a path; nothing if it is not found. `arguments` ends with NULL. `*first` is
- * the library to preload before the tracer, because the program ends itself otherwise
- * (AddressSanitizer's runtime); NULL = none; caller frees. `*refuses` is true if its loader would
- * end it with the tracer preloaded.
+ * arguments name with a path; nothing if it is not found. `arguments` ends with NULL.
  */
-void hawk_run_check_program(char *const *arguments, struct hawk_text *warnings, char **first,
-			    bool *refuses);
+void hawk_run_check_program(char *const *arguments, struct hawk_text *warnings,
+			    struct hawk_run_program *ret);
 
 #endif

@@ -42,7 +42,8 @@ static char *find_in_path(const char *name)
 	}
 }
 
-static void check_privileges(const char *path, int fd, struct hawk_text *warnings)
+static void check_privileges(const char *path, int fd, struct hawk_text *warnings,
+			     struct hawk_run_program *ret)
 {
 	struct stat info;
 
@@ -61,6 +62,10 @@ static void check_privileges(const char *path, int fd, struct hawk_text *warning
 				 "%s has file capabilities: the system will not preload the tracer "
 				 "into it; run it as root\n",
 				 path);
+	else
+		return;
+	if (geteuid() != 0)
+		ret->unwatched = "it would lose its privileges; run it as its owner";
 }
 
 /** Reads the name of the dynamic loader unless it is too long; returns false if the program has
@@ -92,7 +97,7 @@ static bool is_musl(const char *loader)
 }
 
 static void check_loader(const char *path, Elf *elf, int fd, struct hawk_text *warnings,
-			 bool *refuses)
+			 struct hawk_run_program *ret)
 {
 	char loader[LOADER_MAX] = "";
 	GElf_Ehdr header;
@@ -114,8 +119,8 @@ static void check_loader(const char *path, Elf *elf, int fd, struct hawk_text *w
 				 "%s is statically linked: the tracer cannot be preloaded into it; "
 				 "link it dynamically\n",
 				 path);
-	*refuses = is_musl(loader);
-	if (*refuses)
+	ret->refuses = is_musl(loader);
+	if (ret->refuses)
 		hawk_text_printf(warnings,
 				 "%s is linked to musl, whose loader cannot load the tracer: it "
 				 "runs without; link it to glibc\n",
@@ -188,7 +193,8 @@ static const char *find_library(Elf *elf, const char *part)
 
 /** Checks for a sanitizer. Its runtime is a library (gcc) or inside the program (clang); in both
  * cases the symbol of its start exists. */
-static void check_sanitizer(const char *path, Elf *elf, struct hawk_text *warnings, char **first)
+static void check_sanitizer(const char *path, Elf *elf, struct hawk_text *warnings,
+			    struct hawk_run_program *ret)
 {
 	const struct sanitizer *sanitizer = find_sanitizer(elf, SHT_DYNSYM);
 	const char *library = NULL;
@@ -201,24 +207,25 @@ static void check_sanitizer(const char *path, Elf *elf, struct hawk_text *warnin
 			 "%s is built with %s, which has an allocator of its own: the "
 			 "tracer stands aside and sees no block; build it without\n",
 			 path, sanitizer->name);
+	ret->unwatched = "a sanitizer is built in, which has its own leak check, or none";
 	if (sanitizer->library)
 		library = find_library(elf, sanitizer->library);
 	if (library)
-		*first = strdup(library);
+		ret->first = strdup(library);
 }
 
-static void check_elf(const char *path, int fd, struct hawk_text *warnings, char **first,
-		      bool *refuses)
+static void check_elf(const char *path, int fd, struct hawk_text *warnings,
+		      struct hawk_run_program *ret)
 {
 	Elf *elf;
 
-	check_privileges(path, fd, warnings);
+	check_privileges(path, fd, warnings, ret);
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (!elf)
 		return;
-	check_loader(path, elf, fd, warnings, refuses);
-	check_sanitizer(path, elf, warnings, first);
+	check_loader(path, elf, fd, warnings, ret);
+	check_sanitizer(path, elf, warnings, ret);
 	elf_end(elf);
 }
 
@@ -243,7 +250,7 @@ static char *script_interpreter(char line[SCRIPT_LINE_MAX])
 }
 
 static void check_file(const char *path, bool follow_script, struct hawk_text *warnings,
-		       char **first, bool *refuses)
+		       struct hawk_run_program *ret)
 {
 	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	CLEANUP(free_ptr) char *interpreter = NULL;
@@ -256,11 +263,11 @@ static void check_file(const char *path, bool follow_script, struct hawk_text *w
 	if (start[0] == '#' && start[1] == '!') {
 		interpreter = follow_script ? script_interpreter(start) : NULL;
 		if (interpreter)
-			check_file(interpreter, false, warnings, first, refuses);
+			check_file(interpreter, false, warnings, ret);
 		return;
 	}
 	if (!memcmp(start, ELFMAG, SELFMAG))
-		check_elf(path, fd, warnings, first, refuses);
+		check_elf(path, fd, warnings, ret);
 }
 
 static void check_starter(const char *path, struct hawk_text *warnings)
@@ -297,18 +304,17 @@ static void check_argument(const char *path, struct hawk_text *warnings)
 	elf_end(elf);
 }
 
-void hawk_run_check_program(char *const *arguments, struct hawk_text *warnings, char **first,
-			    bool *refuses)
+void hawk_run_check_program(char *const *arguments, struct hawk_text *warnings,
+			    struct hawk_run_program *ret)
 {
 	CLEANUP(free_ptr) char *path = find_in_path(arguments[0]);
 
-	*first = NULL;
-	*refuses = false;
+	*ret = (struct hawk_run_program){0};
 	if (!path)
 		return;
-	check_file(path, true, warnings, first, refuses);
+	check_file(path, true, warnings, ret);
 	check_starter(path, warnings);
-	for (size_t i = 1; arguments[i] && !*refuses; i++)
+	for (size_t i = 1; arguments[i] && !ret->refuses; i++)
 		if (strchr(arguments[i], '/'))
 			check_argument(arguments[i], warnings);
 }

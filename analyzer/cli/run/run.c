@@ -15,6 +15,7 @@
 #include "cli.h"
 #include "hawk_option_names.h"
 #include "checks.h"
+#include "watched.h"
 
 static const char library[] = "libhawk_tracer.so";
 
@@ -155,15 +156,48 @@ static struct hawk_error *check_options(const char *options)
 	return NULL;
 }
 
+int hawk_run_become(char *const *arguments)
+{
+	int errnum;
+
+	execvp(arguments[0], arguments);
+	errnum = errno;
+	hawk_complain("cannot run %s: %s", arguments[0], strerror(errnum));
+	return errnum == ENOENT || errnum == ENOTDIR ? HAWK_EXIT_NOT_FOUND : HAWK_EXIT_CANNOT_RUN;
+}
+
+static struct hawk_error *check_watched(const struct hawk_settings *settings,
+					const struct hawk_run_program *program)
+{
+	if (!program->unwatched)
+		return NULL;
+	return hawk_error_create(HAWK_ERROR_UNSUPPORTED, "%s cannot be watched: %s",
+				 settings->operands[0], program->unwatched);
+}
+
+static struct hawk_error *prepare_environment(const struct hawk_settings *settings,
+					      const char *tracer,
+					      const struct hawk_run_program *program)
+{
+	struct hawk_error *err = NULL;
+
+	if (!program->refuses)
+		err = extend_environment("LD_PRELOAD", tracer, true);
+	if (!err && program->first)
+		err = extend_environment("LD_PRELOAD", program->first, true);
+	if (!err && settings->tracer_options.size)
+		err = extend_environment("HAWK_OPTS", settings->tracer_options.bytes, false);
+	return err;
+}
+
 static int run(struct hawk_settings *settings)
 {
 	CLEANUP(text) struct hawk_text warnings = {0};
 	CLEANUP(free_ptr) char *tracer = NULL;
-	CLEANUP(free_ptr) char *first = NULL;
+	struct hawk_run_program program;
 	struct hawk_error *err;
 	uint64_t hard_limit;
-	bool refuses;
-	int errnum;
+	bool watched = settings->leaks || settings->exit_snapshot;
 
 	if (settings->count == 0) {
 		hawk_complain("run needs a program; see hawk-core help run");
@@ -172,25 +206,23 @@ static int run(struct hawk_settings *settings)
 	/* Another tracer may have other options. */
 	err = settings->tracer ? NULL : check_options(settings->tracer_options.bytes);
 	if (!err)
+		err = hawk_run_check_watch(settings);
+	if (!err)
 		err = resolve_tracer(settings->tracer, &tracer);
 	if (err)
 		return hawk_fail(err);
 	hard_limit = raise_core_limit();
 	hawk_run_check_system(hard_limit, tracer, settings->tracer_options.bytes, &warnings);
-	hawk_run_check_program(settings->operands, &warnings, &first, &refuses);
+	hawk_run_check_program(settings->operands, &warnings, &program);
 	if (!settings->quiet)
 		print_warnings(&warnings);
-	err = refuses ? NULL : extend_environment("LD_PRELOAD", tracer, true);
-	if (!err && first)
-		err = extend_environment("LD_PRELOAD", first, true);
-	if (!err && settings->tracer_options.size)
-		err = extend_environment("HAWK_OPTS", settings->tracer_options.bytes, false);
+	err = watched ? check_watched(settings, &program) : NULL;
+	if (!err)
+		err = prepare_environment(settings, tracer, &program);
+	free(program.first);
 	if (err)
 		return hawk_fail(err);
-	execvp(settings->operands[0], settings->operands);
-	errnum = errno;
-	hawk_complain("cannot run %s: %s", settings->operands[0], strerror(errnum));
-	return errnum == ENOENT || errnum == ENOTDIR ? HAWK_EXIT_NOT_FOUND : HAWK_EXIT_CANNOT_RUN;
+	return watched ? hawk_run_watched(settings) : hawk_run_become(settings->operands);
 }
 
 static const struct hawk_option options[] = {
@@ -202,7 +234,22 @@ static const struct hawk_option options[] = {
 	 "keep the innermost N frames of each stack (-o depth=N)"},
 	{"tracer", '\0', HAWK_OPTION_STRING, HAWK_AT(tracer), "FILE",
 	 "use this libhawk_tracer.so instead of the one next to hawk-core"},
-	{"quiet", 'q', HAWK_OPTION_FLAG, HAWK_AT(quiet), NULL, "no warnings"},
+	{"leaks", '\0', HAWK_OPTION_PERHAPS, HAWK_AT(leaks), "[=KIND,...]",
+	 "when the program exits, print its leaks on stderr, as \"hawk-core leaks\" does; if "
+	 "something is definitely lost, exit with 23"},
+	{"suppressions", 's', HAWK_OPTION_STRINGS, HAWK_AT(suppressions), "FILE",
+	 "leave out known leaks, as \"hawk-core leaks\" does; may be repeated"},
+	{"exit-code", '\0', HAWK_OPTION_NUMBER, HAWK_AT(exit_code), "N",
+	 "exit with N instead of 23; 0: with the program's code in any case"},
+	{"full", 'f', HAWK_OPTION_FLAG, HAWK_AT(full), NULL, "all leaks, and nothing shortened"},
+	{"output", '\0', HAWK_OPTION_STRING, HAWK_AT(output), "FILE",
+	 "write the leaks to FILE instead of stderr"},
+	{"snapshot-at-exit", '\0', HAWK_OPTION_STRING, HAWK_AT(exit_snapshot), "FILE",
+	 "when the program exits, write a snapshot for every other verb"},
+	{"follow", '\0', HAWK_OPTION_FLAG, HAWK_AT(follow), NULL,
+	 "look also at the processes that the program starts; their files are FILE.PID"},
+	{"quiet", 'q', HAWK_OPTION_FLAG, HAWK_AT(quiet), NULL,
+	 "no warnings, and no report unless something is lost"},
 	{0},
 };
 
@@ -216,8 +263,10 @@ const struct hawk_verb hawk_verb_run = {
 		   "stderr if this system would lose the core or the heap in it, and if the "
 		   "tracer cannot reach the program or its children.",
 	.options = options,
+	.shared = HAWK_TAKES_JSON | HAWK_TAKES_FORCE,
 	.stops_at_operand = true,
 	.exit_codes = "Exit code: the program's; 127 if it is not found, 126 if it cannot "
-		      "be run.",
+		      "be run. With --leaks 23 if something is lost; where the program's is 0, 3 "
+		      "if it could not be read, 4 if the answer is incomplete.",
 	.run = run,
 };

@@ -4,6 +4,7 @@
  * Makes a target from a pid: checks, stop, then mappings, registers, names and modules of the
  * stopped process.
  */
+#include "hawk/target/watch.h"
 #include "process.h"
 
 #include <errno.h>
@@ -292,8 +293,9 @@ static struct hawk_error *check_same(pid_t pid, int directory, const struct hawk
 				 "process %d ended before it could be stopped", pid);
 }
 
-struct hawk_error *hawk_target_open_pid(pid_t pid, struct hawk_findings *findings,
-					struct hawk_target **ret)
+/** Opens `pid`, which `watch` has stopped, or which is to be stopped if `watch` is NULL. */
+static struct hawk_error *open_pid(pid_t pid, const struct hawk_watch *watch,
+				   struct hawk_findings *findings, struct hawk_target **ret)
 {
 	__attribute__((cleanup(cleanup_target))) struct hawk_target *target = NULL;
 	CLEANUP(close_fd) int directory = -1;
@@ -310,7 +312,8 @@ struct hawk_error *hawk_target_open_pid(pid_t pid, struct hawk_findings *finding
 	target = hawk_target_create();
 	if (!target)
 		return &hawk_enomem;
-	error = hawk_stopper_create(pid, directory, &stopper);
+	error = watch ? hawk_watch_stopper(watch, directory, &stopper)
+		      : hawk_stopper_create(pid, directory, &stopper);
 	if (error)
 		return error;
 	tid = living_thread(stopper, pid);
@@ -339,4 +342,17 @@ struct hawk_error *hawk_target_open_pid(pid_t pid, struct hawk_findings *finding
 	}
 	*ret = take_ptr(&target);
 	return NULL;
+}
+
+struct hawk_error *hawk_target_open_pid(pid_t pid, struct hawk_findings *findings,
+					struct hawk_target **ret)
+{
+	return open_pid(pid, NULL, findings, ret);
+}
+
+struct hawk_error *hawk_target_open_watched(struct hawk_watch *watch,
+					    struct hawk_findings *findings,
+					    struct hawk_target **ret)
+{
+	return open_pid(hawk_watch_current(watch), watch, findings, ret);
 }

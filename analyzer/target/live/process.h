@@ -72,6 +72,14 @@ struct hawk_stopped_thread {
  */
 struct hawk_error *hawk_stopper_create(pid_t pid, int directory, struct hawk_stopper **ret);
 
+/**
+ * Takes over threads that the calling thread has stopped already, by `tid` and `stopped`, and reads
+ * their registers. The release leaves them to the caller.
+ */
+struct hawk_error *hawk_stopper_adopt(pid_t pid, int directory,
+				      const struct hawk_stopped_thread *threads, size_t count,
+				      struct hawk_stopper **ret);
+
 const struct hawk_stopped_thread *hawk_stopper_threads(const struct hawk_stopper *stopper,
 						       size_t *count);
 
@@ -83,6 +91,14 @@ uint64_t hawk_stopper_pause_ns(const struct hawk_stopper *stopper);
 
 /** Releases first; accepts NULL. */
 void hawk_stopper_destroy(struct hawk_stopper *stopper);
+
+/* watch.c: the process of the last event, and its threads, which stand still. */
+
+struct hawk_watch;
+
+pid_t hawk_watch_current(const struct hawk_watch *watch);
+struct hawk_error *hawk_watch_stopper(const struct hawk_watch *watch, int directory,
+				      struct hawk_stopper **ret);
 
 /*
  * live_pages.c: finds the pages of a private anonymous mapping that were ever touched. All others

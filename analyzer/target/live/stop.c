@@ -307,18 +307,27 @@ static int start_tracer(struct hawk_stopper *stopper)
 	return errnum;
 }
 
-struct hawk_error *hawk_stopper_create(pid_t pid, int directory, struct hawk_stopper **ret)
+static struct hawk_stopper *new_stopper(pid_t pid, int directory)
 {
 	struct hawk_stopper *stopper = calloc(1, sizeof(*stopper));
+
+	if (!stopper)
+		return NULL;
+	stopper->pid = pid;
+	stopper->directory = directory;
+	sem_init(&stopper->settled, 0, 0);
+	sem_init(&stopper->release, 0, 0);
+	return stopper;
+}
+
+struct hawk_error *hawk_stopper_create(pid_t pid, int directory, struct hawk_stopper **ret)
+{
+	struct hawk_stopper *stopper = new_stopper(pid, directory);
 	struct hawk_error *error;
 	int errnum;
 
 	if (!stopper)
 		return &hawk_enomem;
-	stopper->pid = pid;
-	stopper->directory = directory;
-	sem_init(&stopper->settled, 0, 0);
-	sem_init(&stopper->release, 0, 0);
 	errnum = start_tracer(stopper);
 	if (errnum) {
 		free(stopper);
@@ -326,6 +335,33 @@ struct hawk_error *hawk_stopper_create(pid_t pid, int directory, struct hawk_sto
 	}
 	wait_for(&stopper->settled);
 	error = take_ptr(&stopper->error);
+	if (error)
+		hawk_stopper_destroy(stopper);
+	else
+		*ret = stopper;
+	return error;
+}
+
+struct hawk_error *hawk_stopper_adopt(pid_t pid, int directory,
+				      const struct hawk_stopped_thread *threads, size_t count,
+				      struct hawk_stopper **ret)
+{
+	struct hawk_stopper *stopper = new_stopper(pid, directory);
+	struct hawk_error *error = NULL;
+
+	if (!stopper)
+		return &hawk_enomem;
+	stopper->joined = true; /* there is no thread of ours, and nothing to release */
+	for (size_t i = 0; i < count && !error; i++) {
+		struct hawk_stopped_thread *thread = add_thread(stopper, threads[i].tid);
+
+		if (!thread) {
+			error = &hawk_enomem;
+			break;
+		}
+		thread->stopped = threads[i].stopped;
+		error = read_registers(stopper, thread);
+	}
 	if (error)
 		hawk_stopper_destroy(stopper);
 	else
