@@ -80,6 +80,7 @@ firefox-esr command:firefox-esr
 heaptrack command:heaptrack_print
 jq command:jq
 npm command:npm
+visualvm file:/usr/share/visualvm/visualvm/modules/org-graalvm-visualvm-lib-jfluid-heap.jar
 zsh command:zsh
 fish command:fish
 '

@@ -133,7 +133,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 
 static const struct hawk_option options[] = {
 	{"format", 'F', HAWK_OPTION_CHOICE, HAWK_AT(format),
-	 "pprof|folded|speedscope|dhat|massif|heaptrack|ndjson|heapsnapshot|sqlite|dot",
+	 "pprof|folded|speedscope|dhat|massif|heaptrack|ndjson|heapsnapshot|hprof|sqlite|dot",
 	 "the format to write"},
 	{"base", '\0', HAWK_OPTION_STRING, HAWK_AT(base), "CORE",
 	 "write the memory added since CORE"},
@@ -148,7 +148,8 @@ const struct hawk_verb hawk_verb_export = {
 		   "pprof: go tool pprof, Perfetto. folded: flame graphs. speedscope: its web "
 		   "page. dhat: Valgrind's dh_view.html. massif: ms_print. heaptrack: its viewer, "
 		   "block by block. ndjson: rows for jq, DuckDB, ClickHouse. Or all blocks and "
-		   "pointers (heapsnapshot), all tables (sqlite), the graph of sites (dot).",
+		   "pointers (heapsnapshot: DevTools; hprof: VisualVM), all tables (sqlite), the "
+		   "graph of sites (dot).",
 	.options = options,
 	.shared = HAWK_TAKES_PID | HAWK_TAKES_PROFILE | HAWK_TAKES_TARGET | HAWK_TAKES_OUTPUT,
 	.exit_codes = hawk_verb_exit_codes,

@@ -10,7 +10,7 @@
 #include "hawk/analysis/leaks.h"
 #include "hawk/base/cleanup.h"
 #include "hawk/export/dot.h"
-#include "hawk/export/heap_snapshot.h"
+#include "hawk/export/object_graph.h"
 #include "hawk/output/file.h"
 #include "session_sql.h"
 
@@ -34,13 +34,9 @@ struct hawk_error *hawk_export_graph_check(const struct hawk_settings *settings,
 	return NULL;
 }
 
-static struct hawk_error *export_heap_snapshot(struct hawk_session *session)
+static struct hawk_error *load_objects(struct hawk_session *session, struct hawk_object_graph *ret)
 {
 	struct hawk_error *err = hawk_session_reach(session);
-	struct hawk_heap_snapshot snapshot = {
-		.graph = session->graph,
-		.reach = session->reach,
-	};
 
 	if (!err)
 		err = hawk_session_report(session);
@@ -48,11 +44,34 @@ static struct hawk_error *export_heap_snapshot(struct hawk_session *session)
 		return err ? err
 			   : hawk_error_create(HAWK_ERROR_NOT_FOUND, "there is no heap: %s",
 					       hawk_heap_unknown_text(session->heap));
-	snapshot.roots = session->report.roots;
-	snapshot.names = session->report.names;
-	snapshot.types = session->report.types;
-	snapshot.in_doubt = hawk_leaks_doubt(session->graph) != HAWK_LEAKS_NO_DOUBT;
-	return hawk_export_heap_snapshot(&snapshot, session->output);
+	*ret = (struct hawk_object_graph){
+		.graph = session->graph,
+		.reach = session->reach,
+		.symbols = session->symbols,
+		.roots = session->report.roots,
+		.names = session->report.names,
+		.types = session->report.types,
+		.in_doubt = hawk_leaks_doubt(session->graph) != HAWK_LEAKS_NO_DOUBT,
+	};
+	return NULL;
+}
+
+static struct hawk_error *export_heap_snapshot(struct hawk_session *session)
+{
+	struct hawk_object_graph objects;
+	struct hawk_error *err = load_objects(session, &objects);
+
+	return err ? err : hawk_export_heap_snapshot(&objects, session->output);
+}
+
+static struct hawk_error *export_hprof(struct hawk_session *session)
+{
+	struct hawk_object_graph objects;
+	struct hawk_error *err = hawk_output_refuse_terminal(session->output, "a heap dump");
+
+	if (!err)
+		err = load_objects(session, &objects);
+	return err ? err : hawk_export_hprof(&objects, session->output);
 }
 
 static const struct hawk_findings *get_findings(void *context)
@@ -149,6 +168,7 @@ struct hawk_error *hawk_export_graph_answer(struct hawk_session *session,
 {
 	static struct hawk_error *(*const answers[])(struct hawk_session *) = {
 		[HAWK_EXPORT_HEAP_SNAPSHOT] = export_heap_snapshot,
+		[HAWK_EXPORT_HPROF] = export_hprof,
 		[HAWK_EXPORT_SQLITE] = export_sqlite,
 		[HAWK_EXPORT_DOT] = export_dot,
 	};

@@ -11,6 +11,7 @@
 /** In the order of --format's words, behind those of profiles. */
 enum hawk_export_graph {
 	HAWK_EXPORT_HEAP_SNAPSHOT,
+	HAWK_EXPORT_HPROF,
 	HAWK_EXPORT_SQLITE,
 	HAWK_EXPORT_DOT,
 };

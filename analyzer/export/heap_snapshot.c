@@ -18,7 +18,7 @@
 #include "hawk/base/array.h"
 #include "hawk/base/cleanup.h"
 #include "hawk/base/progress.h"
-#include "hawk/export/heap_snapshot.h"
+#include "hawk/export/object_graph.h"
 #include "hawk/graph/pointers.h"
 #include "hawk/output/json.h"
 #include "heap_snapshot_plan.h"
@@ -329,9 +329,7 @@ static struct hawk_error *put_strings(struct writer *writer)
 	hawk_json_put_array(json, "strings");
 	hawk_json_string(json, "");
 	hawk_json_string(json, "(root)");
-	hawk_json_string(json, writer->plan.snapshot->in_doubt
-				       ? "(perhaps lost: no root was found to lead there)"
-				       : "(lost: no root leads there)");
+	hawk_json_string(json, hawk_object_graph_lost(writer->plan.snapshot));
 	hawk_json_string(json, "(rest of a block of 4 GiB or more)");
 	hawk_json_string(json, "(place not known)");
 	for (uint32_t i = 0; i < writer->plan.groups.count; i++)
@@ -377,7 +375,7 @@ static struct hawk_error *put_document(struct writer *writer)
 	return NULL;
 }
 
-struct hawk_error *hawk_export_heap_snapshot(const struct hawk_heap_snapshot *snapshot,
+struct hawk_error *hawk_export_heap_snapshot(const struct hawk_object_graph *snapshot,
 					     struct hawk_output *output)
 {
 	struct writer writer = {0};

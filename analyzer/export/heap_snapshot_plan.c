@@ -98,7 +98,7 @@ static struct hawk_error *count(struct hawk_snapshot_plan *plan)
 	return err;
 }
 
-struct hawk_error *hawk_snapshot_plan_make(const struct hawk_heap_snapshot *snapshot,
+struct hawk_error *hawk_snapshot_plan_make(const struct hawk_object_graph *snapshot,
 					   struct hawk_snapshot_plan *ret)
 {
 	struct hawk_error *err;

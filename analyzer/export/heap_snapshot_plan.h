@@ -7,7 +7,7 @@
 #ifndef HAWK_ANALYZER_EXPORT_HEAP_SNAPSHOT_PLAN_H
 #define HAWK_ANALYZER_EXPORT_HEAP_SNAPSHOT_PLAN_H
 
-#include "hawk/export/heap_snapshot.h"
+#include "hawk/export/object_graph.h"
 #include "heap_snapshot_ids.h"
 
 enum { HAWK_SNAPSHOT_NODE_FIELDS = 7, HAWK_SNAPSHOT_EDGE_FIELDS = 3 };
@@ -22,7 +22,7 @@ struct hawk_snapshot_rest {
 };
 
 struct hawk_snapshot_plan {
-	const struct hawk_heap_snapshot *snapshot;
+	const struct hawk_object_graph *snapshot;
 	const struct hawk_graph *graph;
 	const struct hawk_block_index *index;
 	struct hawk_tree_roots groups;
@@ -38,7 +38,7 @@ struct hawk_snapshot_plan {
 
 /** Counts nodes and edges; HAWK_ERROR_UNSUPPORTED if there are too many. Deinitialize `ret` in any
  * case. */
-struct hawk_error *hawk_snapshot_plan_make(const struct hawk_heap_snapshot *snapshot,
+struct hawk_error *hawk_snapshot_plan_make(const struct hawk_object_graph *snapshot,
 					   struct hawk_snapshot_plan *ret);
 void hawk_snapshot_plan_deinit(struct hawk_snapshot_plan *plan);
 

@@ -2,13 +2,16 @@
 # ctest: timeout=600
 # ctest: for=holders python3 redis
 """The exported graphs in the programs that they are for: Chromium's DevTools (and memlab, with HAWK_READERS_BIG=1) find the
-same totals and the same retained sizes as hawk-core; sqlite3 the same sums; Graphviz draws."""
+same totals and the same retained sizes as hawk-core, and so does VisualVM's heap walker; sqlite3 the same sums; Graphviz draws."""
 
+import collections
 import os
 import signal
 import sys
 
-from support import hawk, heap_snapshot, holder_world, real
+from support import hawk, heap_snapshot, holder_world, hprof, real
+
+NODES = 200
 
 PYTHON = """
 import os
@@ -73,6 +76,38 @@ def check_memlab():
         print("without memlab: it needs HAWK_READERS_BIG=1 and its package")
         return
     expect_the_same(heap_snapshot.read_with("heap_snapshot_memlab.mjs", package, snapshot), "memlab")
+
+
+def check_visualvm():
+    path = hprof.export(core, os.path.join(folder, "core.hprof"))
+    parsed = hprof.Dump(path)
+    found = hprof.walk(path, NODES)
+    if not found:
+        return
+    hawk.expect_equal(found["total"], [[str(parsed.total), str(len(parsed.objects))]], "VisualVM: total")
+    [whole] = hawk.sql(core, "SELECT sum(size) AS bytes FROM blocks")
+    hawk.expect_equal(parsed.total, whole["bytes"], "total")
+    ours = {int(block["address"], 16): block["retained_bytes"] for block in
+            hawk.document("retained", "--by=block", f"--top={NODES}", core, codes=(hawk.EXIT_OK, hawk.EXIT_PARTIAL))["blocks"]}
+    theirs = {int(number): int(size) for number, _, size, _ in found["object"] if int(number) in parsed.blocks}
+    both = set(ours) & set(theirs)
+    hawk.expect(len(both) > NODES // 2, f"{len(both)} of the {NODES} that retain most are the same")
+    hawk.expect_equal({block: theirs[block] for block in both}, {block: ours[block] for block in both}, "VisualVM: retained")
+    counts, sizes = collections.Counter(), collections.Counter()
+    for count, size, name in found["class"]:
+        counts[name] += int(count)
+        sizes[name] += int(size)
+    names = [parsed.name(number).replace("/", ".") for number in parsed.objects]
+    hawk.expect(counts == collections.Counter(names), "VisualVM: objects by class")
+    for number, name in zip(parsed.objects, names):
+        sizes[name] -= parsed.size(number)
+    hawk.expect_equal(set(sizes.values()), {0}, "VisualVM: bytes by class")
+    kinds = collections.Counter(root.kind for root in parsed.roots)
+    hawk.expect_equal({kind: int(count) for kind, count in found["root"]}, dict(kinds), "VisualVM: roots")
+    for thread, frame, holder in found["frame"]:
+        function = holder.rpartition(" `")[2].rstrip("`")
+        hawk.expect(holder.startswith(thread) and function.partition("(")[0].rpartition("::")[2] in frame,
+                    f"VisualVM: a frame's holder: {thread} {frame} {holder}")
 
 
 def check_devtools():

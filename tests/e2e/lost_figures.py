@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 
-from support import exports, hawk, leaks
+from support import exports, hawk, hprof, leaks
 
 CODES = (hawk.EXIT_OK, hawk.EXIT_CONDITION, hawk.EXIT_PARTIAL)
 DEFINITELY, INDIRECTLY, POSSIBLY, _ = leaks.KINDS
@@ -91,6 +91,11 @@ def expect_exports(target, truth):
     path = os.path.join(folder, "lost.pb.gz")
     hawk.text_of("export", "--format=pprof", "--what=lost", "--force", "-o", path, target, codes=CODES)
     hawk.expect_equal(sum(exports.read_pprof(hawk.read(path)).values()), lost[1], "pprof")
+    if lost[0]:
+        dump = hprof.Dump(hprof.export(target, os.path.join(folder, "lost.hprof"), CODES))
+        held = dump.reached([root.object for root in dump.roots if root.kind != "unknown"])
+        sizes = [dump.size(block) for block in dump.blocks if block not in held]
+        hawk.expect_equal((len(sizes), sum(sizes)), lost, "hprof")
     whole = document("diff", target, "--what=lost", target)["whole"]
     sides = [pair(side) if side else NOTHING for side in (whole["before"], whole["after"])]
     hawk.expect_equal(sides, [lost, lost], "diff --what=lost")

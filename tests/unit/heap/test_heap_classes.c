@@ -14,7 +14,7 @@
 #include "hawk/base/cleanup.h"
 #include "hawk/export/dot.h"
 #include "hawk/export/export.h"
-#include "hawk/export/heap_snapshot.h"
+#include "hawk/export/object_graph.h"
 #include "hawk/names/class_name.h"
 #include "hawk/profile/sources.h"
 #include "hawk/query/sql.h"
@@ -298,7 +298,7 @@ CLASS_TEST(sites_are_classes_that_hold_each_other)
 
 CLASS_TEST(nodes_of_a_heap_snapshot_are_classes)
 {
-	const struct hawk_heap_snapshot snapshot = {
+	const struct hawk_object_graph snapshot = {
 		.graph = &world->graph,
 		.reach = &world->reach,
 		.roots = world->report.roots,
