@@ -95,7 +95,6 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 		.suspects = sections->suspects,
 		.source = session->source,
 		.filtered = filter.focus || filter.ignore || filter.min_bytes,
-		.limited = session->settings->top,
 		.top = (size_t)session->settings->top,
 		.depth = (size_t)session->settings->depth,
 		.sorted = session->settings->sort,

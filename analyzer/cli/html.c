@@ -7,8 +7,8 @@
 #include "answer.h"
 #include "profile.h"
 
-/** Limits of lists in the documents; profiles have all sites. */
-enum { DOCUMENT_TOP = 1000, LEFT_OUT_MAX = 16 };
+/** Limits of lists and stacks in the documents; profiles have all sites. */
+enum { DOCUMENT_TOP = 1000, DOCUMENT_DEPTH = 1000, LEFT_OUT_MAX = 16 };
 
 /** A part that the page lacks, and the reason. */
 struct left_out {
@@ -63,6 +63,7 @@ static struct hawk_error *put_document(struct page *page, const struct hawk_answ
 		return err;
 	settings.json = true;
 	settings.top = DOCUMENT_TOP;
+	settings.depth = DOCUMENT_DEPTH;
 	err = hawk_answer_print_with(session, answer, &settings);
 	session->code = HAWK_EXIT_OK; // leaks do not change the exit code here
 	hawk_html_part_end(session->output);

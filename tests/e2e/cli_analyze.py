@@ -78,6 +78,18 @@ def check_schema():
     hawk.expect(json_schema.validate(broken, schema), "the validator sees a missing key")
 
 
+def check_sizes():
+    """--top bounds every list, and the table of frames with them; the first screen as JSON is short."""
+    for arguments, most in (["analyze"], 16 << 10), (["leaks"], 10 << 10), (["growth"], 10 << 10), (["sites"], 16 << 10):
+        text = hawk.text_of(*arguments, "--json", "--top=3", core, codes=(0, 1))
+        hawk.expect(len(text) < most, f"{arguments}: {len(text)} bytes")
+        hawk.expect_equal(json_schema.cut_wrongly(json.loads(text), 3), [], f"{arguments} --top=3")
+    parsed = json.loads(hawk.text_of("analyze", "--json", "--top=2", "--depth=3", core))
+    stacks = [site["stack"] for site in parsed["sites"]] + [thread["stack"] for thread in parsed["process"]["threads"]]
+    hawk.expect(max(len(stack) for stack in stacks) == 3 and
+                len(parsed["frames"]) == len({frame for stack in stacks for frame in stack}), f"--depth=3: {stacks}")
+
+
 def check_process():
     analysis = hawk.analyze(core)
     process, heap = analysis["process"], analysis["heap"]

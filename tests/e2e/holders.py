@@ -65,7 +65,7 @@ def check_chosen_paths():
                       ["--function=^make_lost$"], ["--module=/holders$", "--size=-100"]):
         blocks = hawk.blocks(core, *arguments)
         hawk.expect(blocks, f"{arguments} choose some")
-        found = document("path", *arguments, "--top=5")
+        found = document("path", *arguments, "--top=5", "--depth=1000000")
         lost = {node["kind"]: node for node in document("merge-paths", *arguments)["tree"]}.get("lost", {})
         hawk.expect_equal(found["chosen"], {"objects": len(blocks), "bytes": sum(block["size"] for block in blocks),
                                             "unreached_objects": lost.get("cum_objects", 0),

@@ -20,24 +20,36 @@ static void put_guessed(const struct hawk_stack *stack, struct hawk_json *json)
 			      stack->trace_flags & HAWK_TRACE_GUESSED);
 }
 
+static void put_thread(const struct hawk_thread *thread, const struct hawk_stack *stack,
+		       struct hawk_json *json)
+{
+	hawk_json_object(json);
+	hawk_json_put_integer(json, "tid", thread->tid);
+	hawk_json_put_string(json, "name", thread->name[0] ? thread->name : NULL);
+	hawk_json_put_boolean(json, "crashed", thread->crashed);
+	hawk_json_put_boolean(json, "complete", stack->end == HAWK_UNWIND_END_OUTERMOST);
+	hawk_json_put_integer(json, "frame_count", stack->frame_count);
+	put_guessed(stack, json);
+	hawk_json_put_stack(json, stack);
+	hawk_json_object_end(json);
+}
+
+/** Puts the threads that crashed first. */
 static void put_threads(const struct hawk_report *report, struct hawk_json *json)
 {
 	size_t count;
 	const struct hawk_thread *threads = hawk_target_threads(report->target, &count);
+	size_t left = hawk_json_put_list(json, "threads", count);
 	struct hawk_stack stack = {0};
 
-	hawk_json_put_array(json, "threads");
-	for (size_t i = 0; i < count; i++) {
-		hawk_stack_of_thread(report->symbols, &threads[i], &stack);
-		hawk_json_object(json);
-		hawk_json_put_integer(json, "tid", threads[i].tid);
-		hawk_json_put_string(json, "name", threads[i].name[0] ? threads[i].name : NULL);
-		hawk_json_put_boolean(json, "crashed", threads[i].crashed);
-		hawk_json_put_boolean(json, "complete", stack.end == HAWK_UNWIND_END_OUTERMOST);
-		hawk_json_put_integer(json, "frame_count", stack.frame_count);
-		put_guessed(&stack, json);
-		hawk_json_put_stack(json, &stack);
-		hawk_json_object_end(json);
+	for (int crashed = 1; crashed >= 0; crashed--) {
+		for (size_t i = 0; i < count && left; i++) {
+			if (threads[i].crashed != (bool)crashed)
+				continue;
+			hawk_stack_of_thread(report->symbols, &threads[i], &stack);
+			put_thread(&threads[i], &stack, json);
+			left--;
+		}
 	}
 	hawk_json_array_end(json);
 	hawk_stack_deinit(&stack);
@@ -222,14 +234,13 @@ static void put_site(const struct hawk_report *report, const struct hawk_site *s
 
 static void put_sites(const struct hawk_report *report, struct hawk_json *json)
 {
-	size_t end = report->list ? report->list->count : 0;
 	struct hawk_stack stack = {0};
+	size_t end;
 
 	if (report->list)
 		hawk_site_list_sort(report->list, report->heap, report->sort);
-	if (report->limited && report->top < end)
-		end = report->top;
-	if (!hawk_json_put_known_array(json, "sites", report->heap))
+	if (!hawk_json_put_known_list(json, "sites", report->heap,
+				      report->list ? report->list->count : 0, &end))
 		return;
 	for (size_t i = 0; i < end; i++)
 		put_site(report, &report->heap->sites[report->list->sites[i]], &stack, json);
@@ -243,6 +254,7 @@ struct hawk_error *hawk_report_json(const struct hawk_report *report, struct haw
 	struct hawk_json json;
 
 	hawk_json_begin(&json, output, "hawk-core/analyze", report->source, DOCUMENT_LINES);
+	hawk_json_limit(&json, report->top, report->depth);
 	put_process(report, &json);
 	put_heap(report, &json);
 	put_sites(report, &json);

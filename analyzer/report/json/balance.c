@@ -51,12 +51,14 @@ static void put_pieces(const struct hawk_arena_balance *arena, struct hawk_json 
 
 static void put_arenas(const struct hawk_allocator_balance *of, struct hawk_json *json)
 {
+	size_t end;
+
 	if (!of->arena_count) {
-		hawk_json_put_null(json, "arenas");
+		hawk_json_put_no_list(json, "arenas");
 		return;
 	}
-	hawk_json_put_array(json, "arenas");
-	for (size_t i = 0; i < of->arena_count; i++) {
+	end = hawk_json_put_list(json, "arenas", of->arena_count);
+	for (size_t i = 0; i < end; i++) {
 		const struct hawk_arena_balance *arena = &of->arenas[i];
 
 		hawk_json_object(json);
@@ -98,12 +100,12 @@ static void put_allocator(const struct hawk_allocator_balance *of, struct hawk_j
 static void put_threads(const struct hawk_balance_report *report, struct hawk_json *json)
 {
 	const struct hawk_balance *balance = report->balance;
-	size_t count;
+	size_t count, end;
 	const struct hawk_thread *threads =
 		hawk_target_threads(report->pointers->heap->target, &count);
 
-	hawk_json_put_array(json, "threads");
-	for (size_t i = 0; i < balance->thread_count; i++) {
+	end = hawk_json_put_list(json, "threads", balance->thread_count);
+	for (size_t i = 0; i < end; i++) {
 		const struct hawk_thread_balance *thread = &balance->threads[i];
 
 		hawk_json_object(json);
@@ -121,14 +123,24 @@ static void put_threads(const struct hawk_balance_report *report, struct hawk_js
 	hawk_json_array_end(json);
 }
 
+static bool is_used(const struct hawk_size_balance *size)
+{
+	return size->live.objects || size->free.objects;
+}
+
 static void put_sizes(const struct hawk_balance *balance, struct hawk_json *json)
 {
-	hawk_json_put_array(json, "sizes");
-	for (unsigned i = 0; i < HAWK_BALANCE_SIZES; i++) {
+	size_t used = 0, left;
+
+	for (unsigned i = 0; i < HAWK_BALANCE_SIZES; i++)
+		used += is_used(&balance->sizes[i]);
+	left = hawk_json_put_list(json, "sizes", used);
+	for (unsigned i = 0; i < HAWK_BALANCE_SIZES && left; i++) {
 		const struct hawk_size_balance *size = &balance->sizes[i];
 
-		if (!size->live.objects && !size->free.objects)
+		if (!is_used(size))
 			continue;
+		left--;
 		hawk_json_object(json);
 		hawk_json_put_integer(json, "size", size->bytes);
 		hawk_json_put_sum(json, "live", size->live.objects, size->live.bytes);
@@ -142,19 +154,18 @@ void hawk_report_balance_json(const struct hawk_balance_report *report, struct h
 {
 	const struct hawk_balance *balance = report->balance;
 	const struct hawk_heap *heap = report->pointers->heap;
-	static const char *const keys[] = {"bytes",      "uses",    "fragmentation",
-					   "allocators", "threads", "sizes"};
+	static const char *const keys[] = {"bytes", "uses", "fragmentation", "allocators"};
 
 	if (!heap->knows) {
 		for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 			hawk_json_put_null(json, keys[i]);
+		hawk_json_put_no_list(json, "threads");
+		hawk_json_put_no_list(json, "sizes");
 		return;
 	}
 	hawk_json_put_integer(json, "bytes", balance->bytes);
 	put_uses(balance, json);
-	hawk_report_json_fragmentation(
-		heap, report->fragmentation,
-		hawk_report_limit(report->pointers, SIZE_MAX, SIZE_MAX, true), json);
+	hawk_report_json_fragmentation(heap, report->fragmentation, SIZE_MAX, json);
 	hawk_json_put_array(json, "allocators");
 	for (size_t i = 0; i < balance->allocator_count; i++)
 		put_allocator(&balance->allocators[i], json);

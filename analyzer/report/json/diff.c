@@ -51,11 +51,15 @@ static void put_change(struct hawk_json *json, const struct hawk_diff_row *row, 
 /** Puts the functions of the stack, innermost first, inlined frames included. */
 static void put_stack(struct hawk_json *json, const struct hawk_profile *profile, uint32_t step)
 {
-	hawk_json_put_array(json, "functions");
+	size_t all = 0, left;
+
+	for (uint32_t at = step; at; at = profile->steps[at].parent)
+		all += profile->locations[profile->steps[at].location].count;
+	left = hawk_json_put_stack_list(json, "functions", all);
 	for (; step; step = profile->steps[step].parent) {
 		uint32_t location = profile->steps[step].location;
 
-		for (uint32_t i = 0; i < profile->locations[location].count; i++) {
+		for (uint32_t i = 0; i < profile->locations[location].count && left; i++, left--) {
 			const struct hawk_profile_frame *frame =
 				hawk_profile_location_frame(profile, location, i);
 
@@ -92,8 +96,9 @@ static void put_groups(const struct hawk_diff_report *report, struct hawk_json *
 {
 	uint32_t column = report->groups->column;
 
-	hawk_json_put_array(json, "groups");
-	for (size_t i = 0; i < report->groups->count; i++) {
+	size_t end = hawk_json_put_list(json, "groups", report->groups->count);
+
+	for (size_t i = 0; i < end; i++) {
 		const struct hawk_profile_group *group = &report->groups->items[i];
 
 		hawk_json_object(json);
@@ -133,15 +138,15 @@ static void put_whole(const struct hawk_diff_report *report, struct hawk_json *j
 static void put_rows(const struct hawk_diff_report *report, struct hawk_json *json)
 {
 	const struct hawk_diff *diff = report->diff;
-	size_t end = report->top && report->top < diff->count ? report->top : diff->count;
+	size_t end;
 
 	if (hawk_diff_report_is_unknown(report)) {
-		hawk_json_put_null(json, "sites");
+		hawk_json_put_no_list(json, "sites");
 		if (report->groups)
-			hawk_json_put_null(json, "groups");
+			hawk_json_put_no_list(json, "groups");
 		return;
 	}
-	hawk_json_put_array(json, "sites");
+	end = hawk_json_put_list(json, "sites", diff->count);
 	for (size_t i = 0; i < end; i++)
 		put_row(report, &diff->rows[i], json);
 	hawk_json_array_end(json);
@@ -154,6 +159,7 @@ void hawk_report_diff_json(const struct hawk_diff_report *report, struct hawk_ou
 	struct hawk_json json;
 
 	hawk_json_begin(&json, output, "hawk-core/diff", report->after, DOCUMENT_LINES);
+	hawk_json_limit(&json, report->top, report->depth);
 	hawk_json_put_string(&json, "before", report->before);
 	hawk_json_put_string(&json, "what", report->what);
 	hawk_json_put_boolean(&json, "estimated", report->difference->estimated);

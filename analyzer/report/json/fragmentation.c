@@ -46,8 +46,10 @@ void hawk_report_json_fragmentation(const struct hawk_heap *heap,
 	hawk_json_put_integer(json, "whole_bytes", fragmentation->whole_bytes);
 	hawk_json_put_integer(json, "arena_bytes", fragmentation->arena_bytes);
 	hawk_json_put_integer(json, "given_back_bytes", fragmentation->given_back_bytes);
-	hawk_json_put_array(json, "pins");
-	for (size_t i = 0; i < fragmentation->pin_count && i < end; i++)
+	end = end < fragmentation->pin_count ? end : fragmentation->pin_count;
+	end = json->list_max && json->list_max < end ? json->list_max : end;
+	hawk_json_put_cut_list(json, "pins", end, fragmentation->pin_count);
+	for (size_t i = 0; i < end; i++)
 		put_pin(heap, &fragmentation->pins[i], json);
 	hawk_json_array_end(json);
 	hawk_json_object_end(json);

@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include "hawk/base/array.h"
+#include "list.h"
 
 enum { FIRST_SLOTS = 256 };
 
@@ -87,10 +88,12 @@ static uint32_t find(struct hawk_json_frames *frames, const struct hawk_stack_li
 
 void hawk_json_put_stack(struct hawk_json *json, const struct hawk_stack *stack)
 {
+	size_t end;
+
 	if (!json->frames)
 		json->frames = calloc(1, sizeof(*json->frames));
-	hawk_json_put_array(json, "stack");
-	for (size_t i = 0; i < stack->count; i++) {
+	end = hawk_json_put_stack_list(json, "stack", stack->count);
+	for (size_t i = 0; i < end; i++) {
 		uint32_t number = json->frames ? find(json->frames, &stack->lines[i]) : 0;
 
 		if (number)

@@ -10,8 +10,8 @@
 #include "hawk/names/stack.h"
 #include "hawk/output/json.h"
 
-/** "stack": the numbers of the lines of `stack` in the table, innermost first. Lines are left out
- * if memory runs out. */
+/** The list "stack": the numbers of the lines of `stack` in the table, innermost first. Lines are
+ * left out if memory runs out. */
 void hawk_json_put_stack(struct hawk_json *json, const struct hawk_stack *stack);
 
 /** "frames": the table; frees it. */

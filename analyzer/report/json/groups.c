@@ -37,10 +37,10 @@ void hawk_report_json_groups(const struct hawk_report *report, struct hawk_json 
 {
 	const struct hawk_profile *profile = report->profile;
 	const struct hawk_profile_groups *groups = report->groups;
-	size_t end = report->limited && report->top < groups->count ? report->top : groups->count;
+	size_t end;
 
 	hawk_json_put_string(json, "by", hawk_profile_by_name(groups->by));
-	hawk_json_put_array(json, "groups");
+	end = hawk_json_put_list(json, "groups", groups->count);
 	for (size_t i = 0; i < end; i++) {
 		const struct hawk_profile_group *group = &groups->items[i];
 

@@ -92,7 +92,7 @@ static void put_life(const struct hawk_life *life, struct hawk_json *json)
 void hawk_report_growth_json(const struct hawk_growth_report *report, struct hawk_json *json)
 {
 	const struct hawk_heap *heap = report->pointers->heap;
-	size_t end = hawk_report_limit(report->pointers, 0, report->list->count, true);
+	size_t end;
 
 	if (!(heap->knows & HAWK_HEAP_AGES)) {
 		hawk_json_put_null(json, "life_seconds");
@@ -101,7 +101,7 @@ void hawk_report_growth_json(const struct hawk_growth_report *report, struct haw
 		hawk_json_put_seconds(json, "life_seconds", hawk_site_ages_life_seconds(heap));
 		put_life(&heap->life, json);
 	}
-	if (!hawk_json_put_known_array(json, "sites", heap))
+	if (!hawk_json_put_known_list(json, "sites", heap, report->list->count, &end))
 		return;
 	for (size_t i = 0; i < end; i++)
 		put_site(report, report->list->sites[i], json);

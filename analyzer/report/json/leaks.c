@@ -82,9 +82,11 @@ void hawk_leaks_report_json_cycle(const struct hawk_leaks_report *report,
 
 static void put_cycles(const struct hawk_leaks_report *report, struct hawk_json *json)
 {
-	if (!hawk_json_put_known_array(json, "cycles", report->heap))
+	size_t end;
+
+	if (!hawk_json_put_known_list(json, "cycles", report->heap, report->cycles->count, &end))
 		return;
-	for (size_t i = 0; i < report->cycles->count; i++) {
+	for (size_t i = 0; i < end; i++) {
 		hawk_json_object(json);
 		hawk_leaks_report_json_cycle(report, report->cycles->items + i, json);
 		hawk_json_object_end(json);
@@ -143,11 +145,10 @@ static void put_record(const struct hawk_leaks_report *report,
 
 static void put_records(const struct hawk_leaks_report *report, struct hawk_json *json)
 {
-	size_t end = report->top && report->top < report->selection->count
-			     ? report->top
-			     : report->selection->count;
+	size_t end;
 
-	if (!hawk_json_put_known_array(json, "records", report->heap))
+	if (!hawk_json_put_known_list(json, "records", report->heap, report->selection->count,
+				      &end))
 		return;
 	for (size_t i = 0; i < end; i++)
 		put_record(report, report->selection->records[i], json);
@@ -156,9 +157,11 @@ static void put_records(const struct hawk_leaks_report *report, struct hawk_json
 
 static void put_leaders(const struct hawk_leaks_report *report, struct hawk_json *json)
 {
-	if (!hawk_json_put_known_array(json, "leaders", report->heap))
+	size_t end;
+
+	if (!hawk_json_put_known_list(json, "leaders", report->heap, report->leader_count, &end))
 		return;
-	for (size_t i = 0; i < report->leader_count; i++) {
+	for (size_t i = 0; i < end; i++) {
 		const struct hawk_leak_leader *leader = &report->leaders[i];
 
 		hawk_json_object(json);
@@ -176,9 +179,9 @@ static void put_leaders(const struct hawk_leaks_report *report, struct hawk_json
 static void put_suppressions(const struct hawk_leaks_report *report, struct hawk_json *json)
 {
 	size_t count = report->suppressions ? hawk_suppressions_count(report->suppressions) : 0;
+	size_t end = hawk_json_put_list(json, "suppressions", count);
 
-	hawk_json_put_array(json, "suppressions");
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < end; i++) {
 		const struct hawk_suppression *item = hawk_suppressions_at(report->suppressions, i);
 
 		hawk_json_object(json);
@@ -250,6 +253,7 @@ void hawk_leaks_report_json(const struct hawk_leaks_report *report, struct hawk_
 	struct hawk_json json;
 
 	hawk_json_begin(&json, output, "hawk-core/leaks", report->source, DOCUMENT_LINES);
+	hawk_json_limit(&json, report->top, report->depth);
 	hawk_json_put_string(&json, "unknown", hawk_heap_unknown_text(report->heap));
 	hawk_leaks_report_json_sums(report, &json);
 	put_sum(report, hawk_json_reach_key(HAWK_REACH_REACHABLE),

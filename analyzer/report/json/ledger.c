@@ -21,8 +21,12 @@ static void put_text(struct hawk_json *json, const char *key, const char *text)
 /** Puts the functions of the stack, innermost first. */
 static void put_functions(struct hawk_json *json, const struct hawk_profile *stacks, uint32_t step)
 {
-	hawk_json_put_array(json, "functions");
-	for (; step; step = stacks->steps[step].parent) {
+	size_t all = 0, left;
+
+	for (uint32_t at = step; at; at = stacks->steps[at].parent)
+		all++;
+	left = hawk_json_put_stack_list(json, "functions", all);
+	for (; step && left; step = stacks->steps[step].parent, left--) {
 		uint32_t function =
 			hawk_profile_location_frame(stacks, stacks->steps[step].location, 0)
 				->function;
@@ -69,18 +73,18 @@ static void put_row(const struct hawk_ledger *ledger, const struct hawk_ledger_r
 void hawk_report_ledger_json(const struct hawk_ledger_report *report, struct hawk_output *output)
 {
 	const struct hawk_ledger *ledger = report->ledger;
-	size_t end =
-		report->top && report->top < ledger->row_count ? report->top : ledger->row_count;
+	size_t end;
 	struct hawk_json json;
 
 	hawk_json_begin(&json, output, "hawk-core/ledger", NULL, DOCUMENT_LINES);
+	hawk_json_limit(&json, report->top, report->depth);
 	hawk_json_put_integer(&json, "snapshots", ledger->snapshot_count);
 	hawk_json_put_integer(&json, "repeated", ledger->repeated);
-	hawk_json_put_array(&json, "suspects");
-	for (size_t i = 0; i < ledger->bug_count; i++)
+	end = hawk_json_put_list(&json, "suspects", ledger->bug_count);
+	for (size_t i = 0; i < end; i++)
 		put_bug(ledger, &ledger->bugs[i], &json);
 	hawk_json_array_end(&json);
-	hawk_json_put_array(&json, "sites");
+	end = hawk_json_put_list(&json, "sites", ledger->row_count);
 	for (size_t i = 0; i < end; i++)
 		put_row(ledger, &ledger->rows[i], &json);
 	hawk_json_array_end(&json);

@@ -18,16 +18,6 @@ void hawk_json_begin(struct hawk_json *json, struct hawk_output *output, const c
 	hawk_json_put_string(json, "source", source);
 }
 
-bool hawk_json_put_known_array(struct hawk_json *json, const char *key,
-			       const struct hawk_heap *heap)
-{
-	if (heap->knows)
-		hawk_json_put_array(json, key);
-	else
-		hawk_json_put_null(json, key);
-	return heap->knows;
-}
-
 void hawk_json_end(struct hawk_json *json, const struct hawk_findings *findings, bool partial)
 {
 	hawk_json_put_frame_table(json);
@@ -56,28 +46,39 @@ static void put_finding(struct hawk_json *json, const struct hawk_finding *findi
 	hawk_json_object_end(json);
 }
 
-static void put_sort(struct hawk_json *json, const struct hawk_findings *findings,
+static void put_sort(struct hawk_json *json, const char *key, const struct hawk_findings *findings,
 		     enum hawk_finding_sort sort)
-{
-	for (size_t i = 0; i < findings->count; i++)
-		if (findings->items[i].sort == sort)
-			put_finding(json, &findings->items[i]);
-}
-
-void hawk_json_put_findings(struct hawk_json *json, const struct hawk_findings *findings)
 {
 	static char text[] = "memory ran out: what else is missing is not known";
 	static const struct hawk_finding forgotten = {
 		.key = "findings-forgotten", .text = text, .count = 1, .partial = true};
+	bool is_forgotten = sort == HAWK_FINDING_MISSING && hawk_findings_forgotten(findings);
+	size_t left, all = is_forgotten;
 
-	hawk_json_put_array(json, "missing");
-	put_sort(json, findings, HAWK_FINDING_MISSING);
-	if (hawk_findings_forgotten(findings))
+	for (size_t i = 0; i < findings->count; i++)
+		all += findings->items[i].sort == sort;
+	left = hawk_json_put_list(json, key, all);
+	if (is_forgotten) {
 		put_finding(json, &forgotten);
+		left--;
+	}
+	for (int partial = 1; partial >= 0; partial--) {
+		for (size_t i = 0; i < findings->count && left; i++) {
+			const struct hawk_finding *item = &findings->items[i];
+
+			if (item->sort != sort || item->partial != (bool)partial)
+				continue;
+			put_finding(json, item);
+			left--;
+		}
+	}
 	hawk_json_array_end(json);
-	hawk_json_put_array(json, "damage");
-	put_sort(json, findings, HAWK_FINDING_DAMAGE);
-	hawk_json_array_end(json);
+}
+
+void hawk_json_put_findings(struct hawk_json *json, const struct hawk_findings *findings)
+{
+	put_sort(json, "missing", findings, HAWK_FINDING_MISSING);
+	put_sort(json, "damage", findings, HAWK_FINDING_DAMAGE);
 }
 
 void hawk_json_put_site_stack(struct hawk_json *json, struct hawk_symbols *symbols,

@@ -8,6 +8,7 @@
 #define HAWK_ANALYZER_REPORT_JSON_OBJECTS_H
 
 #include "frames.h"
+#include "list.h"
 #include "hawk/base/findings.h"
 #include "hawk/output/json.h"
 #include "hawk/graph/reach.h"
@@ -20,13 +21,9 @@ void hawk_json_begin(struct hawk_json *json, struct hawk_output *output, const c
 		     const char *source, unsigned lines);
 
 /** Ends it: "frames" (the table), "missing", "damage", "partial". */
-/** Opens the array `key`. Writes null instead, and returns false, if `heap` is unknown. */
-bool hawk_json_put_known_array(struct hawk_json *json, const char *key,
-			       const struct hawk_heap *heap);
-
 void hawk_json_end(struct hawk_json *json, const struct hawk_findings *findings, bool partial);
 
-/** "missing" and "damage" */
+/** "missing" and "damage", first those that make the answer incomplete. */
 void hawk_json_put_findings(struct hawk_json *json, const struct hawk_findings *findings);
 
 /** "stack" of a site; left out if the site does not exist. */

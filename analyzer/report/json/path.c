@@ -37,6 +37,7 @@ static struct hawk_error *put_path(const struct hawk_pointer_report *report,
 {
 	CLEANUP(path) struct hawk_path path = {0};
 	struct hawk_error *err = hawk_path_to(paths, block, &path);
+	uint32_t end;
 
 	if (err)
 		return err;
@@ -51,8 +52,8 @@ static struct hawk_error *put_path(const struct hawk_pointer_report *report,
 		hawk_json_put_root(json, "root", report->roots, path.root);
 	else
 		hawk_json_put_null(json, "root");
-	hawk_json_put_array(json, "steps");
-	for (uint32_t i = 0; i < path.count; i++)
+	end = (uint32_t)hawk_json_put_path_list(json, "steps", path.count);
+	for (uint32_t i = 0; i < end; i++)
 		put_step(report, &path, i, json);
 	hawk_json_array_end(json);
 	hawk_json_object_end(json);
@@ -78,7 +79,8 @@ struct hawk_error *hawk_report_paths_json(const struct hawk_pointer_report *repo
 
 	if (report->filter)
 		put_chosen(targets, json);
-	hawk_json_put_array(json, "addresses");
+	hawk_json_put_cut_list(json, "addresses", targets->count,
+			       report->filter ? targets->all.objects : targets->count);
 	for (size_t i = 0; i < targets->count && !err; i++)
 		err = put_path(report, paths, targets->blocks[i], json);
 	hawk_json_array_end(json);

@@ -63,6 +63,7 @@ void hawk_report_json_begin(const struct hawk_pointer_report *report, struct haw
 			    struct hawk_output *output, const char *schema, unsigned lines)
 {
 	hawk_json_begin(json, output, schema, report->source, lines);
+	hawk_json_limit(json, report->top, report->depth);
 	hawk_json_put_string(json, "unknown", hawk_heap_unknown_text(report->heap));
 	put_sampling(report->heap, json);
 }

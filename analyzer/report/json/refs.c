@@ -16,9 +16,8 @@ static void put_pointer(const struct hawk_referrer *pointer, struct hawk_json *j
 static void put_roots(const struct hawk_pointer_report *report, const struct hawk_refs *refs,
 		      struct hawk_json *json)
 {
-	size_t end = hawk_report_limit(report, 0, refs->root_count, true);
+	size_t end = hawk_json_put_list(json, "roots", refs->root_count);
 
-	hawk_json_put_array(json, "roots");
 	for (size_t i = 0; i < end; i++) {
 		hawk_json_object(json);
 		hawk_json_put_root(json, "root", report->roots, refs->list.items[i].source);
@@ -32,9 +31,8 @@ static void put_blocks(const struct hawk_pointer_report *report, const struct ha
 		       struct hawk_json *json)
 {
 	const struct hawk_referrer *pointers = refs->list.items + refs->root_count;
-	size_t end = hawk_report_limit(report, 0, refs->list.count - refs->root_count, true);
+	size_t end = hawk_json_put_list(json, "blocks", refs->list.count - refs->root_count);
 
-	hawk_json_put_array(json, "blocks");
 	for (size_t i = 0; i < end; i++) {
 		hawk_json_object(json);
 		hawk_report_json_block(report, pointers[i].source, json);
@@ -49,9 +47,8 @@ static void put_blocks(const struct hawk_pointer_report *report, const struct ha
 static void put_groups(const struct hawk_pointer_report *report, const struct hawk_refs *refs,
 		       struct hawk_json *json)
 {
-	size_t end = hawk_report_limit(report, 0, refs->group_count, true);
+	size_t end = hawk_json_put_list(json, "groups", refs->group_count);
 
-	hawk_json_put_array(json, "groups");
 	for (size_t i = 0; i < end; i++) {
 		const struct hawk_refs_group *group = &refs->groups[i];
 

@@ -10,9 +10,9 @@ void hawk_report_retained_sites_json(const struct hawk_pointer_report *report,
 				     const struct hawk_retained_sites *sites,
 				     struct hawk_json *json)
 {
-	size_t end = hawk_report_limit(report, 0, sites->count, true);
+	size_t end;
 
-	if (!hawk_json_put_known_array(json, "sites", report->heap))
+	if (!hawk_json_put_known_list(json, "sites", report->heap, sites->count, &end))
 		return;
 	for (size_t i = 0; i < end; i++) {
 		const struct hawk_retained_site *site = &sites->items[i];
@@ -34,8 +34,11 @@ void hawk_report_retained_blocks_json(const struct hawk_pointer_report *report,
 {
 	const struct hawk_retained_block *items = blocks->shown.items;
 
-	if (!hawk_json_put_known_array(json, "blocks", report->heap))
+	if (!report->heap->knows) {
+		hawk_json_put_no_list(json, "blocks");
 		return;
+	}
+	hawk_json_put_cut_list(json, "blocks", blocks->shown.count, blocks->count);
 	for (size_t i = 0; i < blocks->shown.count; i++) {
 		hawk_json_object(json);
 		hawk_report_json_block(report, items[i].block, json);

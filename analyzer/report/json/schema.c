@@ -38,6 +38,7 @@ static void put_word(const struct hawk_schema_report *report, uint32_t index,
 		     const struct hawk_schema_word *word, struct hawk_json *json)
 {
 	bool integers = word->integer_min <= word->integer_max;
+	size_t end;
 
 	hawk_json_object(json);
 	hawk_json_put_integer(json, "offset", (uint64_t)index * sizeof(uint64_t));
@@ -46,8 +47,8 @@ static void put_word(const struct hawk_schema_report *report, uint32_t index,
 	hawk_json_put_signed_if(json, "integer_max", integers, word->integer_max);
 	hawk_json_put_integer_if(json, "text_min", word->text_max, word->text_min);
 	hawk_json_put_integer_if(json, "text_max", word->text_max, word->text_max);
-	hawk_json_put_array(json, "values");
-	for (uint32_t i = 0; i < word->value_count; i++)
+	end = hawk_json_put_list(json, "values", word->value_count);
+	for (size_t i = 0; i < end; i++)
 		put_value(report, word, &word->values[i], json);
 	hawk_json_array_end(json);
 	hawk_json_object_end(json);
@@ -78,6 +79,8 @@ static void put_outlier(const struct hawk_schema_report *report,
 static void put_group(const struct hawk_schema_report *report,
 		      const struct hawk_schema_group *group, struct hawk_json *json)
 {
+	size_t end = group->outlier_count;
+
 	hawk_json_object(json);
 	hawk_json_put_integer(json, "size_min", group->size_min);
 	hawk_json_put_integer(json, "size_max", group->size_max);
@@ -91,8 +94,9 @@ static void put_group(const struct hawk_schema_report *report,
 		put_word(report, i, &group->words[i], json);
 	hawk_json_array_end(json);
 	hawk_json_put_integer(json, "outlier_count", group->outliers_all);
-	hawk_json_put_array(json, "outliers");
-	for (uint32_t i = 0; i < group->outlier_count; i++)
+	end = json->list_max && json->list_max < end ? json->list_max : end;
+	hawk_json_put_cut_list(json, "outliers", end, group->outliers_all);
+	for (size_t i = 0; i < end; i++)
 		put_outlier(report, &group->outliers[i], json);
 	hawk_json_array_end(json);
 	hawk_json_object_end(json);

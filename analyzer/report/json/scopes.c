@@ -28,17 +28,15 @@ static void put_group(const struct hawk_report *report, const struct hawk_scope_
 struct hawk_error *hawk_report_json_scopes(const struct hawk_report *report, struct hawk_json *json)
 {
 	CLEANUP(free_ptr) struct hawk_scope_group *groups = NULL;
-	size_t count;
+	size_t count, end;
 	struct hawk_error *err =
 		hawk_scope_groups_make(report->heap, report->list->sites, report->list->count,
 				       report->sort, &groups, &count);
 
 	if (err)
 		return err;
-	if (report->limited && report->top < count)
-		count = report->top;
-	hawk_json_put_array(json, "scopes");
-	for (size_t i = 0; i < count; i++)
+	end = hawk_json_put_list(json, "scopes", count);
+	for (size_t i = 0; i < end; i++)
 		put_group(report, &groups[i], json);
 	hawk_json_array_end(json);
 	return NULL;

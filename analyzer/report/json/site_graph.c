@@ -48,9 +48,11 @@ static void put_edge(const struct hawk_pointer_report *report, const struct hawk
 }
 
 static void put_nodes(const struct hawk_pointer_report *report, const struct hawk_site_list *list,
-		      size_t end, struct hawk_json *json)
+		      struct hawk_json *json)
 {
-	if (!hawk_json_put_known_array(json, "sites", report->heap))
+	size_t end;
+
+	if (!hawk_json_put_known_list(json, "sites", report->heap, list->count, &end))
 		return;
 	for (size_t i = 0; i < end; i++) {
 		struct hawk_chosen blocks =
@@ -66,6 +68,25 @@ static void put_nodes(const struct hawk_pointer_report *report, const struct haw
 	hawk_json_array_end(json);
 }
 
+/** Writes the largest edges to the sites `shown`. */
+static void put_edges(const struct hawk_pointer_report *report, const struct hawk_site_graph *graph,
+		      const bool *shown, struct hawk_json *json)
+{
+	size_t all = 0, left;
+
+	for (size_t i = 0; i < graph->edge_count; i++)
+		all += shown[graph->edges[i].target];
+	if (!hawk_json_put_known_list(json, "edges", report->heap, all, &left))
+		return;
+	for (size_t i = 0; i < graph->edge_count && left; i++) {
+		if (!shown[graph->edges[i].target])
+			continue;
+		put_edge(report, graph, &graph->edges[i], json);
+		left--;
+	}
+	hawk_json_array_end(json);
+}
+
 struct hawk_error *hawk_report_site_graph_json(const struct hawk_pointer_report *report,
 					       const struct hawk_site_graph *graph,
 					       struct hawk_site_list *list, struct hawk_json *json)
@@ -77,12 +98,7 @@ struct hawk_error *hawk_report_site_graph_json(const struct hawk_pointer_report 
 		return &hawk_enomem;
 	for (size_t i = 0; i < end; i++)
 		shown[list->sites[i]] = true;
-	put_nodes(report, list, end, json);
-	if (!hawk_json_put_known_array(json, "edges", report->heap))
-		return NULL;
-	for (size_t i = 0; i < graph->edge_count; i++)
-		if (shown[graph->edges[i].target])
-			put_edge(report, graph, &graph->edges[i], json);
-	hawk_json_array_end(json);
+	put_nodes(report, list, json);
+	put_edges(report, graph, shown, json);
 	return NULL;
 }

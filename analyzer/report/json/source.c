@@ -78,7 +78,7 @@ static struct hawk_error *put_functions(const struct hawk_source_report *report,
 					struct hawk_json *json)
 {
 	const struct hawk_source_lines *lines = report->listing.lines;
-	size_t end = hawk_report_limit(report->pointers, 0, lines->unit_count, true);
+	size_t end = hawk_json_put_list(json, "functions", lines->unit_count);
 	struct hawk_error *err = NULL;
 
 	for (size_t i = 0; i < end && !err; i++) {
@@ -90,6 +90,7 @@ static struct hawk_error *put_functions(const struct hawk_source_report *report,
 		put_function(&report->listing, &lines->units[i], &text, json);
 		hawk_source_file_deinit(&text.file);
 	}
+	hawk_json_array_end(json);
 	return err;
 }
 
@@ -100,13 +101,10 @@ struct hawk_error *hawk_report_source_json(const struct hawk_source_report *repo
 	struct hawk_json json;
 
 	hawk_report_json_begin(report->pointers, &json, output, "hawk-core/source", DOCUMENT_LINES);
-	if (report->pointers->heap->knows) {
-		hawk_json_put_array(&json, "functions");
+	if (report->pointers->heap->knows)
 		err = put_functions(report, &json);
-		hawk_json_array_end(&json);
-	} else {
-		hawk_json_put_null(&json, "functions");
-	}
+	else
+		hawk_json_put_no_list(&json, "functions");
 	hawk_report_json_end(report->pointers, &json);
 	return err;
 }

@@ -63,6 +63,8 @@ static void put_lost(const struct hawk_suspects_report *suspects,
 static void put_structure(const struct hawk_suspects_report *suspects,
 			  const struct hawk_suspect *suspect, struct hawk_json *json)
 {
+	size_t end;
+
 	if (!suspect->part_count) {
 		hawk_json_put_null(json, "structure");
 		return;
@@ -70,8 +72,8 @@ static void put_structure(const struct hawk_suspects_report *suspects,
 	hawk_json_put_object(json, "structure");
 	hawk_json_put_integer(json, "objects", suspect->blocks.objects);
 	hawk_json_put_integer(json, "bytes", suspect->blocks.bytes);
-	hawk_json_put_array(json, "parts");
-	for (size_t i = 0; i < suspect->part_count; i++) {
+	end = hawk_json_put_list(json, "parts", suspect->part_count);
+	for (size_t i = 0; i < end; i++) {
 		const struct hawk_suspect_part *part = &suspect->parts[i];
 
 		hawk_json_object(json);
@@ -116,14 +118,16 @@ static void put_suspect(const struct hawk_suspects_report *suspects,
 	put_lost(suspects, suspect, json);
 	put_structure(suspects, suspect, json);
 	put_cycle(suspects, suspect, json);
+	hawk_report_json_site_stack(suspects->pointers, suspect->site, json);
 	hawk_json_put_string(json, "next", command.bytes);
 	hawk_json_object_end(json);
 }
 
 void hawk_report_suspects_json(const struct hawk_suspects_report *suspects, struct hawk_json *json)
 {
-	hawk_json_put_array(json, "suspects");
-	for (size_t i = 0; i < suspects->found->count; i++)
+	size_t end = hawk_json_put_list(json, "suspects", suspects->found->count);
+
+	for (size_t i = 0; i < end; i++)
 		put_suspect(suspects, &suspects->found->items[i], json);
 	hawk_json_array_end(json);
 	hawk_json_put_integer(json, "startup_bytes", suspects->found->startup_bytes);

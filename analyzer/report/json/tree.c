@@ -40,8 +40,11 @@ void hawk_report_tree_json(const struct hawk_pointer_report *report,
 			   const struct hawk_tree_roots *groups, const struct hawk_tree_rows *rows,
 			   struct hawk_json *json)
 {
-	if (!hawk_json_put_known_array(json, "tree", report->heap))
+	if (!report->heap->knows) {
+		hawk_json_put_no_list(json, "tree");
 		return;
+	}
+	hawk_json_put_cut_list(json, "tree", rows->count, rows->tree->count);
 	for (size_t i = 0; i < rows->count; i++)
 		put_node(report, groups, rows->tree, &rows->items[i], json);
 	hawk_json_array_end(json);

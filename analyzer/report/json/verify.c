@@ -114,12 +114,14 @@ static void put_item(const struct hawk_verify_report *report, const struct hawk_
 void hawk_verify_put_json(const struct hawk_verify_report *report, struct hawk_json *json)
 {
 	const struct hawk_crash *crash = &report->verify->crash;
+	size_t end = report->verify->count;
 
 	hawk_json_put_string(json, "died_in", crash->function);
 	hawk_json_put_string(json, "message", crash->message.text[0] ? crash->message.text : NULL);
 	hawk_json_put_integer(json, "corruption_count", report->verify->all);
-	hawk_json_put_array(json, "corruptions");
-	for (size_t i = 0; i < report->verify->count && (!report->top || i < report->top); i++)
+	end = json->list_max && json->list_max < end ? json->list_max : end;
+	hawk_json_put_cut_list(json, "corruptions", end, report->verify->all);
+	for (size_t i = 0; i < end; i++)
 		put_item(report, &report->verify->items[i], json);
 	hawk_json_array_end(json);
 }
@@ -129,6 +131,7 @@ void hawk_verify_report_json(const struct hawk_verify_report *report, struct haw
 	struct hawk_json json;
 
 	hawk_json_begin(&json, output, "hawk-core/verify", report->source, DOCUMENT_LINES);
+	hawk_json_limit(&json, report->top, report->depth);
 	hawk_verify_put_json(report, &json);
 	hawk_json_end(&json, report->findings, report->partial);
 }

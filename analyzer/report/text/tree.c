@@ -155,10 +155,10 @@ struct hawk_tree_view hawk_report_tree_view(const struct hawk_pointer_report *re
 
 	return (struct hawk_tree_view){
 		.top = report->top && (json || !full) ? report->top : top,
-		.depth = roots && !json  ? 1
-			 : report->depth ? report->depth
-			 : whole         ? SIZE_MAX
-					 : DEFAULT_DEPTH,
+		.depth = roots && !json          ? 1
+			 : report->depth         ? report->depth
+			 : whole && !report->top ? SIZE_MAX
+						 : DEFAULT_DEPTH,
 		.share = whole ? 0 : SMALL,
 		.sums = !json,
 	};

@@ -55,8 +55,36 @@ def validate(value, schema, root=None, path="$"):
     return found
 
 
+def check_list(value, name, path):
+    """A list that may be cut says how much of it is shown."""
+    entries, shown, total = (value[name + end] for end in ("", "_shown", "_total"))
+    if None in (entries, shown, total):
+        return [f"{path}.{name}: {shown} of {total}"] if {entries is None, shown, total} != {True, None} else []
+    return [] if len(entries) == shown <= total else [f"{path}.{name}: {len(entries)}, {shown} of {total}"]
+
+
+STACKS = {"stack": 8, "functions": 8, "steps": 32}  # cut by --depth
+
+
+def cut_wrongly(value, top):
+    """The lists that are longer than with --top=`top`, though there is more, or shorter. A tree has its own rule."""
+    found = []
+    for key, entry in value.items() if isinstance(value, dict) else ():
+        if key.endswith("_shown") and entry is not None and key != "tree_shown":
+            name = key[:-len("_shown")]
+            most = [STACKS.get(name, top)] + [top] * (name == "functions")  # of `source`: functions, not a stack
+            if entry not in [min(one, value[name + "_total"]) for one in most]:
+                found.append(f"{entry} of {value[name + '_total']} {name}")
+    for entry in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        found += cut_wrongly(entry, top)
+    return found
+
+
 def validate_object(value, schema, root, path):
     found = [f"{path}: {key} is missing" for key in schema.get("required", ()) if key not in value]
+    for key in value:
+        if key.endswith("_shown") and not found:
+            found += check_list(value, key[:-len("_shown")], path)
     if len(value) > schema.get("maxProperties", len(value)):
         found.append(f"{path}: too many keys")
     for key, part in schema.get("properties", {}).items():

@@ -26,6 +26,8 @@ struct hawk_json {
 	bool after_key;
 	bool filled[HAWK_JSON_DEPTH_MAX]; /**< the container at this depth has an element */
 	struct hawk_json_frames *frames;  /**< the document's (report/json/frames.h); NULL = none */
+	/** Entries of lists, lines of stacks, steps of paths (report/json/list.h); 0 = all. */
+	size_t list_max, stack_max, path_max;
 };
 
 void hawk_json_init(struct hawk_json *json, struct hawk_output *output, unsigned lines);

@@ -29,7 +29,6 @@ struct hawk_report {
 	const char *source;          /**< the core file's path as given; NULL for a live process */
 	struct hawk_site_list *list; /**< chosen sites; NULL without a table */
 	bool filtered;               /**< a filter was given: the list lacks some sites */
-	bool limited;                /**< `top` was given: JSON, too, is cut to it */
 	size_t top;                  /**< sites to show at most; 0 = the default */
 	size_t depth;                /**< lines of each stack; 0 = the default */
 	bool sorted;                 /**< `sort` was given: one list in that order instead of two */
