@@ -181,10 +181,10 @@ def check_paths():
                client.call("open", core="a drawer/hidden/core.7")]
     answers += [client.call(tool, **arguments) for tool, arguments in (
         ("analyze", {"full": True}), ("leaks", {}), ("retained", {}), ("growth", {}), ("diff", {"after": core}),
-        ("source", {"function": "make_"}), ("analyze", {"by": "module"}), ("whatis", {"addresses": [hex(truth["hub"])]}),
+        ("source", {"function": "make_"}), ("analyze", {"by": "module"}), ("analyze", {"by": "file"}), ("whatis", {"addresses": [hex(truth["hub"])]}),
         ("sql", {"query": "SELECT DISTINCT path FROM mappings"}), ("sql", {"query": "SELECT path AS p FROM modules"}))]
     text = str(answers)
-    for part in (folder, "drawer", "hidden", "/usr/", "/lib"):
+    for part in (folder, "drawer", "hidden", "/usr/", "/lib", "./", "/elf"):
         hawk.expect(part not in text, f"{part} left: {text[max(0, text.find(part) - 100):][:200]}")
     hawk.expect('"file":"holders.cpp"' in text.replace("\\", "") and "core.7" in text, "base names")
     hawk.expect('"arguments":"holders abort' in text.replace("\\", ""), "a command line")

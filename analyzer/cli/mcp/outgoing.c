@@ -41,20 +41,23 @@ static bool is_of_path(char c)
 	return (unsigned char)c > ' ' && !strchr("\"'\\()<>[]{},:;=|&`", c);
 }
 
-/** Returns the end of the absolute path at `from`, or `from`. "//" and "/x" hide nothing, and a
- * comment of C is none. */
+/** Returns the end of the path at `from`, which begins with "/", "./" or "../", or `from`. "//" and
+ * "/x" hide nothing, and a comment of C is none. */
 static const char *end_of_path(const char *from, const char *end)
 {
-	const char *at = from + 1;
+	const char *at = from;
 
-	if (*from != '/' || at == end || (!isalnum((unsigned char)*at) && !strchr("._-~", *at)))
+	while (at < end && *at == '.' && at - from < 2)
+		at++;
+	if (end - at < 2 || *at != '/' ||
+	    (!isalnum((unsigned char)at[1]) && !strchr("._-~", at[1])))
 		return from;
 	while (at < end && is_of_path(*at))
 		at++;
 	return at;
 }
 
-/** Appends the text with absolute paths cut. */
+/** Appends the text with these paths cut. */
 static void append_cut(const char *from, const char *end, struct hawk_text *ret)
 {
 	bool inside = false; // of a word

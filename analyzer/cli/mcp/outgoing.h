@@ -14,7 +14,8 @@ enum { HAWK_MCP_ANSWER_BYTES_MAX = 16 << 20 };
 
 /**
  * Cuts paths to their last part, in JSON documents and in plain text: all values of fields that
- * hold a path (`file`, `module` ...), and in other strings what looks like an absolute path.
+ * hold a path (`file`, `module` ...), and in other strings words that begin with "/", "./" or
+ * "../".
  */
 void hawk_mcp_cut_paths(struct hawk_text *text);
 
