@@ -6,8 +6,10 @@ import os
 
 from support import hawk
 
-# Every 67th instruction; all of them when there is time.
-STRIDE = "1" if float(os.environ.get("HAWK_STRESS_SECONDS") or 0) >= 300 else "67"
+HAS_TIME = float(os.environ.get("HAWK_STRESS_SECONDS") or 0) >= 300
+# Jumps and forks: one in so many instructions. With a file to copy, a fork takes longer.
+STRIDE = "1" if HAS_TIME else "67"
+FORK_EVERY = ("7", "101") if HAS_TIME else ("211", "997")
 
 folder = hawk.temporary_folder()
 program = hawk.compile_program(os.path.join(folder, "stress_step"), ["stress_step.c"],
@@ -16,7 +18,6 @@ allocator = hawk.compile_program(
     os.path.join(folder, "stress_allocator.so"), ["stress_allocator.c"],
     flags=["-O1", "-shared", "-fPIC", "-fno-builtin", "-Wl,-Bsymbolic-functions"])
 in_file = f"table={os.path.join(folder, 'table-%p')}"
-FORK_EVERY = ("7", "101")  # a file to copy takes its time
 RUNS = (
     (None, ("check", "allocate", "jump", "fork", "clone")),
     ("collapse=4", ("check", "allocate")),
