@@ -57,22 +57,35 @@ static const char *end_of_path(const char *from, const char *end)
 	return at;
 }
 
+/** Returns the end of the byte at `from`, or of an escape: of JSON (\n, \u001b), or of a complaint
+ * (\x1b). */
+static const char *end_of_character(const char *from, const char *end)
+{
+	size_t length = 2;
+
+	if (*from != '\\' || end - from < 2)
+		return from + 1;
+	if (from[1] == 'u' || from[1] == 'x')
+		length = from[1] == 'u' ? 6 : 4;
+	return length < (size_t)(end - from) ? from + length : end;
+}
+
 /** Appends the text with these paths cut. */
 static void append_cut(const char *from, const char *end, struct hawk_text *ret)
 {
 	bool inside = false; // of a word
 
 	while (from < end) {
-		const char *path = inside ? from : end_of_path(from, end);
+		const char *next = inside ? from : end_of_path(from, end);
 
-		if (path > from) {
-			from = behind_last_slash(from, path);
-			hawk_text_append(ret, from, (size_t)(path - from));
-			from = path;
-			continue;
+		if (next > from) {
+			from = behind_last_slash(from, next - 1);
+		} else {
+			next = end_of_character(from, end);
+			inside = next == from + 1 && is_of_path(*from);
 		}
-		inside = is_of_path(*from);
-		hawk_text_append(ret, from++, 1);
+		hawk_text_append(ret, from, (size_t)(next - from));
+		from = next;
 	}
 }
 
