@@ -58,6 +58,7 @@ default-jre-headless command:java
 hawk_packages_real='
 scdoc command:scdoc
 python3-dev file:/usr/bin/python3-config
+python3-pytest file:/usr/lib/python3/dist-packages/pytest/__init__.py
 perl command:perl
 sqlite3 command:sqlite3
 graphviz command:dot

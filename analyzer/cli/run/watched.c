@@ -177,9 +177,8 @@ static int die_by(const struct watcher *watcher, int number)
 	const struct rlimit none = {0};
 
 	if (!watcher->settings->quiet)
-		hawk_complain("signal %d (%s) killed the program before its exit: nothing was "
-			      "asked",
-			      number, strsignal(number));
+		hawk_complain("signal %d (%s) killed the program: its heap was not read", number,
+			      strsignal(number));
 	setrlimit(RLIMIT_CORE, &none);
 	signal(number, SIG_DFL);
 	raise(number);
