@@ -13,7 +13,8 @@ BLOCK = 100
 
 
 def run(program, *options):
-    return hawk.run([hawk.CORE, "run", "-q", *options, "--", *program], env=hawk.plain_environment(), cwd=folder)
+    where = [f"--debug-dir={hawk.debug_directory}"] if hawk.debug_directory else []
+    return hawk.run([hawk.CORE, "run", "-q", *where, *options, "--", *program], env=hawk.plain_environment(), cwd=folder)
 
 
 def lost_in(path):
@@ -103,7 +104,7 @@ def check_signals():
     process.send_signal(signal.SIGTERM)
     os.kill(child, signal.SIGINT)
     process.send_signal(signal.SIGHUP)  # kills it: no report
-    hawk.expect_equal(process.wait(20), -signal.SIGHUP, "the program's signal")
+    hawk.expect_equal(process.wait(60), -signal.SIGHUP, "the program's signal")
     process, child = listening()
     os.kill(child, signal.SIGTSTP)  # as a terminal does; the command stops with it
     hawk.wait_for_state(process.pid, "T", "the command to stop")
@@ -111,7 +112,7 @@ def check_signals():
     hawk.wait_for_state(child, "S", "the program to go on")
     process.send_signal(signal.SIGTERM)
     os.kill(child, signal.SIGINT)
-    hawk.expect_equal(process.wait(20), LEAKS, "exit code after signals")
+    hawk.expect_equal(process.wait(60), LEAKS, "exit code after signals")
 
 
 def check_refusals():

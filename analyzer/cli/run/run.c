@@ -263,7 +263,7 @@ const struct hawk_verb hawk_verb_run = {
 		   "stderr if this system would lose the core or the heap in it, and if the "
 		   "tracer cannot reach the program or its children.",
 	.options = options,
-	.shared = HAWK_TAKES_JSON | HAWK_TAKES_FORCE,
+	.shared = HAWK_TAKES_JSON | HAWK_TAKES_DEBUG_DIRECTORY | HAWK_TAKES_FORCE,
 	.stops_at_operand = true,
 	.exit_codes = "Exit code: the program's; 127 if it is not found, 126 if it cannot "
 		      "be run. With --leaks 23 if something is lost; where the program's is 0, 3 "

@@ -110,6 +110,7 @@ static int take_snapshot(const struct watcher *watcher, pid_t pid)
 		.watch = watcher->watch,
 		.pid = (uint64_t)pid,
 		.quiet = true,
+		.debug_directory = watcher->settings->debug_directory,
 		.force = watcher->settings->force,
 		.output = file_of(watcher, watcher->settings->exit_snapshot, pid, &path),
 	};
