@@ -8,30 +8,70 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "hawk/base/cleanup.h"
+/** Makes `settings` the session's. Returns those before. */
+static const struct hawk_settings *set(struct hawk_session *session,
+				       const struct hawk_settings *settings)
+{
+	const struct hawk_settings *before = session->settings;
+
+	session->settings = settings;
+	session->screen.full = settings->full;
+	return before;
+}
+
+struct hawk_error *hawk_answer_make(struct hawk_session *session, const struct hawk_answer *answer,
+				    const struct hawk_settings *settings, void **ret)
+{
+	const struct hawk_settings *ours = session->settings;
+	void *made = calloc(1, answer->bytes);
+	struct hawk_error *err;
+
+	*ret = NULL;
+	if (!made)
+		return &hawk_enomem;
+	set(session, settings);
+	err = answer->make(session, made);
+	set(session, ours);
+	if (err)
+		hawk_answer_destroy(answer, made);
+	else
+		*ret = made;
+	return err;
+}
+
+struct hawk_error *hawk_answer_put(struct hawk_session *session, const struct hawk_answer *answer,
+				   const struct hawk_settings *settings, void *made)
+{
+	const struct hawk_settings *ours = set(session, settings);
+	struct hawk_error *err = settings->json ? answer->json(made, session->output)
+						: answer->text(made, &session->screen);
+
+	hawk_answer_destroy(answer, made);
+	set(session, ours);
+	return err;
+}
+
+void hawk_answer_destroy(const struct hawk_answer *answer, void *made)
+{
+	if (!made)
+		return;
+	answer->deinit(made);
+	free(made);
+}
 
 struct hawk_error *hawk_answer_print_with(struct hawk_session *session,
 					  const struct hawk_answer *answer,
 					  const struct hawk_settings *settings)
 {
-	const struct hawk_settings *ours = session->settings;
-	CLEANUP(free_ptr) void *made = calloc(1, answer->bytes);
-	struct hawk_error *err;
+	void *made;
+	struct hawk_error *err = hawk_answer_make(session, answer, settings, &made);
 
-	if (!made)
-		return &hawk_enomem;
-	session->settings = settings;
-	session->screen.full = settings->full;
-	err = answer->make(session, made);
-	if (!err && settings->only_condition && session->code == HAWK_EXIT_OK)
+	if (!err && settings->only_condition && session->code == HAWK_EXIT_OK) {
 		session->output->errnum = ECANCELED;
-	else if (!err)
-		err = settings->json ? answer->json(made, session->output)
-				     : answer->text(made, &session->screen);
-	answer->deinit(made);
-	session->settings = ours;
-	session->screen.full = ours->full;
-	return err;
+		hawk_answer_destroy(answer, made);
+		return NULL;
+	}
+	return err ? err : hawk_answer_put(session, answer, settings, made);
 }
 
 struct hawk_error *hawk_answer_print(struct hawk_session *session, const struct hawk_answer *answer)

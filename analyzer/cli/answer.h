@@ -27,6 +27,17 @@ extern const struct hawk_answer hawk_answer_sites;
 extern const struct hawk_answer hawk_answer_schema;
 extern const struct hawk_answer hawk_answer_growth;
 
+/** Makes the answer to `settings`, which must outlive it, in `*ret`; NULL after an error. */
+struct hawk_error *hawk_answer_make(struct hawk_session *session, const struct hawk_answer *answer,
+				    const struct hawk_settings *settings, void **ret);
+
+/** Prints what was made of these settings, and destroys it. */
+struct hawk_error *hawk_answer_put(struct hawk_session *session, const struct hawk_answer *answer,
+				   const struct hawk_settings *settings, void *made);
+
+/** Accepts NULL. */
+void hawk_answer_destroy(const struct hawk_answer *answer, void *made);
+
 /** Makes and prints the answer to session->settings, to session->output. */
 struct hawk_error *hawk_answer_print(struct hawk_session *session,
 				     const struct hawk_answer *answer);

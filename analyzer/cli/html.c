@@ -5,6 +5,7 @@
  */
 #include "hawk/report/html.h"
 #include "answer.h"
+#include "html_objects.h"
 #include "profile.h"
 
 /** Limits of lists and stacks in the documents; profiles have all sites. */
@@ -16,8 +17,17 @@ struct left_out {
 	struct hawk_text reason;
 };
 
+/** Answers that are made while a process is held. */
+enum { ANALYZE = 0, LEAKS, MADE };
+
+static const struct hawk_answer *const made_answers[MADE] = {&hawk_answer_analyze,
+							     &hawk_answer_leaks};
+
 struct page {
 	struct hawk_session *session;
+	struct hawk_settings settings; /**< of the documents */
+	void *made[MADE];
+	struct hawk_objects objects;
 	struct left_out left_out[LEFT_OUT_MAX];
 	size_t left_out_count;
 	struct hawk_html_map map;
@@ -56,18 +66,45 @@ static struct hawk_error *leave_out(struct page *page, const char *part, struct 
 static struct hawk_error *put_document(struct page *page, const struct hawk_answer *answer)
 {
 	struct hawk_session *session = page->session;
-	struct hawk_settings settings = *session->settings;
 	struct hawk_error *err = hawk_html_part_begin(session->output, answer->name);
 
 	if (err)
 		return err;
-	settings.json = true;
-	settings.top = DOCUMENT_TOP;
-	settings.depth = DOCUMENT_DEPTH;
-	err = hawk_answer_print_with(session, answer, &settings);
+	err = hawk_answer_print_with(session, answer, &page->settings);
 	session->code = HAWK_EXIT_OK; // leaks do not change the exit code here
 	hawk_html_part_end(session->output);
 	return leave_out(page, answer->name, err);
+}
+
+/** Puts an answer that was made before, if it was. */
+static struct hawk_error *put_made(struct page *page, unsigned number)
+{
+	struct hawk_session *session = page->session;
+	const struct hawk_answer *answer = made_answers[number];
+	struct hawk_error *err;
+
+	if (!page->made[number])
+		return NULL;
+	err = hawk_html_part_begin(session->output, answer->name);
+	if (err)
+		return err;
+	err = hawk_answer_put(session, answer, &page->settings, page->made[number]);
+	page->made[number] = NULL;
+	hawk_html_part_end(session->output);
+	return err;
+}
+
+static struct hawk_error *put_objects(struct page *page)
+{
+	struct hawk_session *session = page->session;
+	struct hawk_error *err;
+
+	if (!page->objects.count)
+		return NULL;
+	err = hawk_session_report(session);
+	return err ? err
+		   : hawk_html_put_objects(&session->report, session->dominators, &page->objects,
+					   session->output);
 }
 
 static struct hawk_error *put_sources(struct hawk_session *session,
@@ -151,8 +188,8 @@ static struct hawk_error *put_rest(struct page *page)
 /** Puts the parts that need blocks and pointers. */
 static struct hawk_error *put_graph(struct page *page)
 {
-	static const struct hawk_answer *const documents[] = {
-		&hawk_answer_leaks, &hawk_answer_growth, &hawk_answer_sites};
+	static const struct hawk_answer *const documents[] = {&hawk_answer_growth,
+							      &hawk_answer_sites};
 	static const struct {
 		enum hawk_what what;
 		const char *name;
@@ -167,15 +204,17 @@ static struct hawk_error *put_graph(struct page *page)
 		err = put_profile(page, profiles[i].what, profiles[i].name);
 	for (size_t i = 0; i < sizeof(documents) / sizeof(documents[0]) && !err; i++)
 		err = put_document(page, documents[i]);
-	return err;
+	return err ? err : put_objects(page);
 }
 
 static struct hawk_error *put_parts(struct page *page)
 {
 	struct hawk_session *session = page->session;
 	const struct hawk_heap *heap = session->heap;
-	struct hawk_error *err = put_document(page, &hawk_answer_analyze);
+	struct hawk_error *err = put_made(page, ANALYZE);
 
+	if (!err)
+		err = put_made(page, LEAKS);
 	if (!err && heap->knows)
 		err = put_profile(page, HAWK_WHAT_LIVE, "live");
 	if (!err && session->settings->base)
@@ -197,27 +236,65 @@ static struct hawk_error *make_map(struct page *page)
 	return err ? err : hawk_html_map_make(session->target, allocators, &page->map);
 }
 
+/** Makes an answer's document. */
+static struct hawk_error *make_answer(struct page *page, unsigned number)
+{
+	struct hawk_session *session = page->session;
+	const struct hawk_answer *answer = made_answers[number];
+	struct hawk_error *err =
+		hawk_answer_make(session, answer, &page->settings, &page->made[number]);
+
+	session->code = HAWK_EXIT_OK; // leaks do not change the exit code here
+	return leave_out(page, answer->name, err);
+}
+
+/** Makes what needs blocks and pointers. */
+static struct hawk_error *make_graph(struct page *page)
+{
+	struct hawk_session *session = page->session;
+	struct hawk_error *err;
+
+	if (!session->heap->knows || hawk_target_process(session->target)->table_file)
+		return NULL;
+	err = hawk_session_reach_report(session, true);
+	page->graph = !err;
+	err = leave_out(page, "graph", err);
+	if (err || !page->graph)
+		return err;
+	err = make_answer(page, LEAKS);
+	if (err || !page->made[LEAKS])
+		return err;
+	err = hawk_html_choose_objects(session, page->made[LEAKS], &page->objects);
+	return leave_out(page, "objects", err);
+}
+
 /** Does all reading of the process, then releases it. */
 static struct hawk_error *load(struct page *page)
 {
 	struct hawk_session *session = page->session;
-	struct hawk_error *err = hawk_session_sites(session);
+	struct hawk_error *err;
 
+	hawk_target_hold(session->target, true);
+	err = hawk_session_sites(session);
 	if (!err)
 		err = make_map(page);
-	if (!err && session->heap->knows && !hawk_target_process(session->target)->table_file) {
-		err = hawk_session_reach_report(session, false);
-		page->graph = !err;
-		err = leave_out(page, "graph", err);
-	}
+	if (!err)
+		err = make_graph(page);
+	if (!err) // last: suspects have names of the session's report
+		err = make_answer(page, ANALYZE);
+	hawk_target_hold(session->target, false);
 	return hawk_session_release(session, err);
 }
 
 static struct hawk_error *answer(struct hawk_session *session)
 {
-	struct page page = {.session = session};
+	struct page page = {.session = session, .settings = *session->settings};
 	struct hawk_error *err = hawk_output_refuse_terminal(session->output, "a page");
 
+	page.settings.json = true;
+	page.settings.top = DOCUMENT_TOP;
+	page.settings.depth = DOCUMENT_DEPTH;
+	page.settings.suspects = true; // of a process, too
 	if (!err)
 		err = load(&page);
 	if (!err) {
@@ -225,6 +302,9 @@ static struct hawk_error *answer(struct hawk_session *session)
 		err = put_parts(&page);
 		hawk_html_end(session->output);
 	}
+	for (unsigned i = 0; i < MADE; i++)
+		hawk_answer_destroy(made_answers[i], page.made[i]);
+	hawk_objects_deinit(&page.objects);
 	hawk_html_map_deinit(&page.map);
 	for (size_t i = 0; i < page.left_out_count; i++)
 		hawk_text_deinit(&page.left_out[i].reason);

@@ -123,8 +123,13 @@ size_t hawk_path_length(const char *path, bool *deleted)
 
 void hawk_target_release(struct hawk_target *target)
 {
-	if (target && target->live)
+	if (target && target->live && !target->held)
 		hawk_live_release(target->live);
+}
+
+void hawk_target_hold(struct hawk_target *target, bool held)
+{
+	target->held = held;
 }
 
 struct hawk_error *hawk_target_verify(const struct hawk_target *target)

@@ -43,6 +43,7 @@ struct hawk_target {
 	bool files_known;            /**< the mappings' paths are (NT_FILE, /proc/PID/maps) */
 	struct hawk_core_file *core; /**< set for cores; `live` for processes */
 	struct hawk_live *live;
+	bool held; /**< hawk_target_release() does nothing: see hawk_target_hold() */
 	struct hawk_snapshot *snapshot; /**< in the core file's bytes; NULL = no snapshot */
 	/** A snapshot's memory, instead of the core file's; NULL = no snapshot. */
 	struct hawk_snapshot_memory *memory;

@@ -4,9 +4,11 @@ what Chromium shows of it."""
 
 import base64
 import gzip
+import json
 import os
 import re
 import shutil
+import subprocess
 
 from support import hawk
 
@@ -14,10 +16,22 @@ from support import hawk
 HOSTILE = "</script><script>document.title='broken out'</script>\u202e"
 PROGRAM = r"""
 #include "hawk_annotate.h"
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 static void *kept[64];
 static void keep_one(int i) { HAWK_SCOPE(NAME); kept[i] = malloc(1000); }
-int main(void) { for (int i = 0; i < 64; i++) keep_one(i); abort(); }
+int main(int count, char **arguments)
+{
+	(void)arguments;
+	for (int i = 0; i < 64; i++)
+		keep_one(i);
+	if (count == 1)
+		abort();
+	puts("ready");
+	fflush(stdout);
+	pause();
+}
 """
 
 
@@ -47,6 +61,29 @@ def check_payload():
     hawk.expect(parts, "packed parts")
     total = hawk.analyze(core)["heap"]["inuse_bytes"]
     hawk.expect(any(f'"inuse_bytes":{total}'.encode() in part for part in parts), f"{total} bytes in no part")
+
+
+def part_of(text, name):
+    return json.loads(gzip.decompress(base64.b64decode(re.search(f'data-part="{name}">([^<]*)<', text)[1])))
+
+
+def check_process():
+    """Suspects, and what is lost, as in `analyze --suspects`; and objects."""
+    process = hawk.spawn([program, "wait"], env=hawk.tracer_environment(), stdout=subprocess.PIPE)
+    process.stdout.readline()
+    wanted = hawk.document("analyze", "--suspects", f"--pid={process.pid}")
+    _, text = page_of(f"--pid={process.pid}")
+    process.kill()
+    found = part_of(text, "analyze")
+    for key in ("suspects", "startup_bytes"):
+        hawk.expect_equal(_without_ages(found[key]), _without_ages(wanted[key]), key)
+    hawk.expect_equal(found["heap"]["lost"], wanted["heap"]["lost"], "lost")
+    objects = part_of(text, "objects")["objects"]
+    hawk.expect(any((block["root"] or {"name": ""})["name"].startswith("`kept`") for block in objects), f"objects: {objects}")
+
+
+def _without_ages(suspects):
+    return [suspect["site"] for suspect in suspects] if isinstance(suspects, list) else suspects
 
 
 def check_other_input():

@@ -65,10 +65,10 @@ async function download(button) {
 }
 
 await page.setViewportSize({ width: 1280, height: 900 });
-const names = ["summary", "stacks", "table", "growth", "graph", "map", "threads", "source", "about"];
+const names = ["summary", "stacks", "table", "leaks", "growth", "graph", "objects", "map", "threads", "source", "about"];
 for (const name of names) await check(plain, `#${name}`);
 const offered = await page.locator("nav[aria-label=Views] a").evaluateAll((links) => links.map((l) => l.dataset.view));
-for (const name of ["summary", "stacks", "table", "map", "threads", "source", "about"])
+for (const name of ["summary", "stacks", "table", "leaks", "objects", "map", "threads", "source", "about"])
 	expect(offered.includes(name), `no view ${name} among ${offered}`);
 
 // The icicle.
@@ -97,6 +97,25 @@ await open(server, "#table");
 const shortened = page.locator("tbody span[title*=AnswerCache]").first();
 expect((await shortened.innerText()).startsWith("AnswerCache::put(std::string"), `short name "${await shortened.innerText()}"`);
 expect((await shortened.getAttribute("title")).includes("std::__cxx11::basic_string<char, "), "whole name");
+
+// A cycle, and from its first block to one that this holds.
+await check(server, "#leaks");
+expect(/Session \+\d+ . Deadline \+\d+ . /.test(await page.locator(".chain").first().innerText()), "the way round the cycle");
+await open(server, "#leaks&by=type");
+expect(/^Session$/m.test((await text()).replaceAll("\t", "\n")), "sums by type");
+await open(server, "#leaks");
+await page.locator(".chain a").first().click();
+expect((await text()).includes("No root leads to it."), "a lost block");
+const held = page.locator(".thirds .card", { hasText: "Holds" }).locator("a").last();
+const address = await held.innerText();
+await held.click();
+expect((await page.evaluate(() => location.hash)).includes(address), "the block held");
+await page.locator("input[type=search]").fill("0x10");
+await page.keyboard.press("Enter");
+expect((await text()).includes(`hawk-core path`) && (await text()).includes("0x10"), "the command for another block");
+await open(plain, "#objects");
+await page.locator("tbody a").first().click();
+expect(/Path from a root\s*\n?\s*.*kept/.test(await text()), "the root of a list");
 
 // A command can be copied.
 await open(server, "#summary");
@@ -132,7 +151,7 @@ await check(compared, "#stacks");
 await check(compared, "#table");
 await check(compared, "#stacks&profile=difference");
 await page.setViewportSize({ width: 400, height: 800 });
-for (const name of ["summary", "stacks", "table", "map"]) {
+for (const name of ["summary", "stacks", "table", "leaks", "objects", "map"]) {
 	await open(server, `#${name}`);
 	const wide = await page.evaluate(() => document.documentElement.scrollWidth);
 	expect(wide <= 400, `${name}: ${wide} pixels wide on a screen of 400`);

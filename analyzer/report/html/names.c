@@ -12,9 +12,12 @@ enum { SHORT_COLUMNS = 56 };
 
 static void put_name(void *context, const char *name)
 {
+	static const char vtable[] = "vtable for "; // types are named by what follows
 	CLEANUP(text) struct hawk_text text = {0};
 	struct hawk_json *json = context;
 
+	if (!strncmp(name, vtable, sizeof(vtable) - 1))
+		name += sizeof(vtable) - 1;
 	if (name[0] == '/' || (!strchr(name, '<') && !strstr(name, "::")))
 		return;
 	hawk_function_name_append(&text, name, SHORT_COLUMNS);

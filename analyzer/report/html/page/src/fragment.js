@@ -13,6 +13,7 @@ const DEFAULTS = {
   q: "",
   sort: "",
   site: "",
+  address: "",
   file: "",
   line: "",
 };

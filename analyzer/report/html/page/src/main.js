@@ -7,7 +7,9 @@ import { Report } from "./report.js";
 import { aboutView } from "./views/about.js";
 import { graphView } from "./views/graph.js";
 import { growthView } from "./views/growth.js";
+import { leaksView } from "./views/leaks.js";
 import { mapView } from "./views/map.js";
+import { objectsView } from "./views/objects.js";
 import { sourceView } from "./views/source.js";
 import { stacksView } from "./views/stacks.js";
 import { summaryView } from "./views/summary.js";
@@ -19,8 +21,10 @@ const VIEWS = {
   summary: { title: "Summary", make: summaryView, has: () => true },
   stacks: { title: "Stacks", make: stacksView, has: (r) => r.profileNames().length },
   table: { title: "Table", make: tableView, has: (r) => r.profileNames().length },
+  leaks: { title: "Leaks", make: leaksView, has: (r) => r.leaks?.records },
   growth: { title: "Growth", make: growthView, has: (r) => r.growth?.sites?.length },
   graph: { title: "Who holds whom", make: graphView, has: (r) => r.sites?.edges?.length },
+  objects: { title: "Objects", make: objectsView, has: (r) => r.objects?.objects.length },
   map: { title: "Memory map", make: mapView, has: (r) => r.page.mappings?.length },
   threads: { title: "Threads", make: threadsView, has: (r) => r.analyze?.process.threads.length },
   source: { title: "Source", make: sourceView, has: (r) => r.sources?.files?.length },

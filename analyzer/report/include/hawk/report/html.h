@@ -8,10 +8,12 @@
 #ifndef HAWK_ANALYZER_REPORT_HTML_H
 #define HAWK_ANALYZER_REPORT_HTML_H
 
+#include "hawk/analysis/object_links.h"
 #include "hawk/output/json.h"
 #include "hawk/base/findings.h"
 #include "hawk/heap/heap.h"
 #include "hawk/profile/source_lines.h"
+#include "hawk/report/pointers.h"
 #include "hawk/symbols/symbols.h"
 #include "hawk/target/memory_map.h"
 
@@ -39,6 +41,12 @@ struct hawk_error *hawk_html_profile(const struct hawk_profile *profile, const c
  */
 struct hawk_error *hawk_html_sources(const struct hawk_source_listing *listing,
 				     struct hawk_output *output);
+
+/** Writes chosen blocks as the part "objects". */
+struct hawk_error *hawk_html_put_objects(const struct hawk_pointer_report *report,
+					 const struct hawk_dominators *dominators,
+					 const struct hawk_objects *objects,
+					 struct hawk_output *output);
 
 /** Writes "names": pairs of a name of C++ or Rust and its short form, of all functions and types
  * that were named by now. */

@@ -159,6 +159,9 @@ struct hawk_error *hawk_target_capture(struct hawk_target *target, uint64_t addr
 /** Live: resumes the process; only captured ranges stay readable. Cores: does nothing. */
 void hawk_target_release(struct hawk_target *target);
 
+/** While `held` is set, hawk_target_release() does nothing: several answers read one process. */
+void hawk_target_hold(struct hawk_target *target, bool held);
+
 /**
  * Call when all reading is done. Live: returns HAWK_ERROR_FAULT if the process was killed while
  * stopped (by the OOM killer, say); the data read is then unreliable. Cores: returns NULL.

@@ -6,6 +6,7 @@ import { bytes, count, fill, h, plural, show } from "../dom.js";
 import { go, linkTo } from "../fragment.js";
 import { named, short } from "../names.js";
 import { shortHash } from "../tree.js";
+import { exampleLink } from "./blocks.js";
 import { choice } from "./controls.js";
 
 const NEIGHBOURS = 12;
@@ -79,6 +80,7 @@ export function graphView(report) {
           h("p", { class: "figure" }, h("b", {}, bytes(site.inuse_bytes)), ` in ${plural(site.inuse_objects, "block")}`),
           h("p", { class: "faint path" }, `site ${id}`),
           h("p", {}, h("a", { href: linkTo({ view: "stacks", only: shortHash(name.name) }) }, "Its stacks")),
+          h("p", {}, exampleLink(report, id)),
         ),
         column(names, "Holds", held.get(id), "target", "Its blocks point to no other site's."),
       ),

@@ -3,6 +3,7 @@
 
 import { bytes, count, fill, h, plural, prose, share, show } from "../dom.js";
 import { linkTo } from "../fragment.js";
+import { cycleText, exampleLink } from "./blocks.js";
 import { command } from "./command.js";
 import { named } from "../names.js";
 import { shortHash } from "../tree.js";
@@ -128,6 +129,7 @@ function leaks(report) {
     { class: "lost" },
     found.lost.objects ? h("p", {}, figure(found.lost, "lost", {}, true)) : null,
     h("ul", { class: "plain faint" }, kinds.map((kind) => h("li", {}, kind))),
+    h("p", { class: "more" }, h("a", { href: linkTo({ view: "leaks" }) }, "All leaks")),
   );
 }
 
@@ -175,6 +177,19 @@ function held(suspect) {
   return [`${share(holder.bytes, suspect.inuse_bytes)} of it is held by `, prose(holder.root, 120), "."];
 }
 
+/** What a suspect's structure consists of, by site. */
+function structure(names, { parts }) {
+  return h(
+    "table",
+    { class: "parts" },
+    h("thead", { class: "unseen" }, h("tr", {}, ["Size", "Blocks", "Site"].map((t) => h("th", { scope: "col" }, t)))),
+    h("tbody", {}, parts.map((part) => {
+      const name = names.get((part.site ?? "").slice(0, 8));
+      return h("tr", {}, h("td", { class: "number" }, bytes(part.bytes)), h("td", { class: "number faint" }, count(part.objects)), h("td", {}, named(name?.name ?? part.site ?? "(no stack)", 100), " ", h("span", { class: "place" }, show(name?.place ?? "", 60))));
+    })),
+  );
+}
+
 async function suspects(report) {
   const { analyze } = report;
   const found = analyze.suspects;
@@ -183,12 +198,17 @@ async function suspects(report) {
   const whole = analyze.heap.inuse_bytes;
   const cards = (found ?? []).map((suspect) => {
     const name = names.get((suspect.site ?? "").slice(0, 8));
+    const blocks = suspect.structure ?? { bytes: suspect.inuse_bytes, objects: suspect.inuse_objects };
     return h(
       "li",
       {},
       h("h3", {}, h("span", {}, named(name?.name ?? suspect.site ?? "(no stack)", 120)), " ", h("span", { class: "place" }, show(name?.place ?? "", 60))),
-      h("p", {}, h("b", {}, bytes(suspect.inuse_bytes)), ` in ${plural(suspect.inuse_objects, "block")}, ${share(suspect.inuse_bytes, whole)} of the heap. `, held(suspect), " ", suspect.retained_bytes ? `Retains ${bytes(suspect.retained_bytes.all_pointers)}. ` : "", verdict(suspect)),
+      suspect.type ? h("p", {}, "of type ", named(suspect.type, 120)) : null,
+      h("p", {}, h("b", {}, bytes(blocks.bytes)), ` in ${plural(blocks.objects, "block")}, ${share(blocks.bytes, whole)} of the heap${suspect.structure ? ", in one structure" : ""}. `, held(suspect), " ", suspect.retained_bytes ? `Retains ${bytes(suspect.retained_bytes.all_pointers)}. ` : "", verdict(suspect)),
+      suspect.structure ? structure(names, suspect.structure) : null,
+      suspect.cycle ? cycleText(names, suspect.cycle) : null,
       h("p", { class: "faint" }, prose((suspect.reasons ?? []).join("; "), 600)),
+      h("p", {}, exampleLink(report, suspect.site)),
       suspect.next ? command(suspect.next) : null,
     );
   });
@@ -196,6 +216,7 @@ async function suspects(report) {
     "section",
     { class: "card" },
     h("h2", {}, found?.length ? `Suspects: ${plural(found.length, "site")}, and what to ask next` : "Suspects"),
+    analyze.startup_bytes ? h("p", { class: "faint" }, `Left out: ${bytes(analyze.startup_bytes)}, filled at start and not grown since.`) : null,
     cards.length ? h("ol", { class: "suspects" }, cards) : h("p", {}, show(analyze.suspects_skipped ?? "None stands out.")),
   );
 }
