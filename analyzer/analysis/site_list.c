@@ -9,6 +9,10 @@
 
 #include "hawk/base/cleanup.h"
 
+/** Upper limit on the product of the counts in a regular expression, {N} and {M,N}: regcomp()
+ * copies what they repeat. */
+enum { REPEATS_MAX = 1000 };
+
 enum { FOCUS, IGNORE, FUNCTION, MODULE, EXPRESSIONS };
 
 /** The compiled expressions of a filter; those that were not given match nothing. */
@@ -25,10 +29,44 @@ static void free_matcher(struct matcher *matcher)
 			regfree(&matcher->expressions[i]);
 }
 
+/** Returns the larger number of "{N}" or "{M,N}" behind its brace, at least 1. */
+static unsigned long read_count(const char *text)
+{
+	char *rest;
+	unsigned long lower = strtoul(text, &rest, 10);
+	unsigned long upper = *rest == ',' ? strtoul(rest + 1, NULL, 10) : 0;
+	unsigned long count = upper > lower ? upper : lower;
+
+	return count ? count : 1;
+}
+
+/** Returns why the expression could take the C library forever, or NULL. */
+static const char *find_excess(const char *text)
+{
+	unsigned long product = 1;
+
+	for (; *text; text++) {
+		if (*text == '{')
+			product *= read_count(text + 1);
+		if (product > REPEATS_MAX)
+			return "its counts multiply to more than 1000";
+		if (*text == '\\' && text[1] >= '1' && text[1] <= '9')
+			return "back-references are not supported";
+		text += *text == '\\' && text[1];
+	}
+	return NULL;
+}
+
 struct hawk_error *hawk_regex_compile(const char *text, regex_t *ret)
 {
+	const char *excess = find_excess(text);
 	char reason[256];
-	int code = regcomp(ret, text, REG_EXTENDED | REG_NOSUB);
+	int code;
+
+	if (excess)
+		return hawk_error_create(HAWK_ERROR_USAGE, "bad regular expression '%s': %s", text,
+					 excess);
+	code = regcomp(ret, text, REG_EXTENDED | REG_NOSUB);
 
 	if (!code)
 		return NULL;

@@ -117,6 +117,8 @@ def check_usage_errors():
             (["analyze", "--min-bytes", "many", core], "--min-bytes"),
             (["analyze", "--focus", "(", core], "regular expression"),
             (["analyze", "--ignore", "[", core], "regular expression"),
+            (["analyze", "--focus", "(a{1,99}){20}", core], "multiply"),
+            (["analyze", "--focus", "(a)\\1", core], "back-references"),
             (["analyze", "--pid", "99999999999"], "process"),
             (["analyze", "--pid", "self"], "--pid"),
             (["blocks"], "core"),
