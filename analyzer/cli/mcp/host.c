@@ -153,6 +153,8 @@ static struct hawk_error *make_fit_to_leave(const struct hawk_mcp_host *host,
 {
 	if (host->settings->paths == PATHS_BASE)
 		hawk_mcp_cut_paths(text);
+	if (text->failed)
+		return &hawk_enomem;
 	return host->settings->filter && text->size ? hawk_mcp_filter(host->settings->filter, text)
 						    : NULL;
 }
@@ -163,8 +165,8 @@ static void make(struct hawk_mcp_host *host, const struct hawk_mcp_tool *tool, j
 	struct hawk_mcp_words words;
 	struct hawk_error *err;
 
-	hawk_text_clear(&host->document);
-	hawk_text_clear(&host->notes);
+	hawk_text_deinit(&host->document);
+	hawk_text_deinit(&host->notes);
 	hawk_complain_into(&host->notes);
 	host->failed =
 		!hawk_mcp_words_make(tool, arguments, &words) ||
@@ -177,8 +179,8 @@ static void make(struct hawk_mcp_host *host, const struct hawk_mcp_tool *tool, j
 	if (!err)
 		return;
 	host->failed = true;
-	hawk_text_clear(&host->document);
-	hawk_text_clear(&host->notes);
+	hawk_text_deinit(&host->document);
+	hawk_text_deinit(&host->notes);
 	hawk_text_puts(&host->notes, hawk_error_message(err));
 	hawk_error_destroy(err);
 }
