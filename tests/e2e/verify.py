@@ -93,8 +93,13 @@ def check_text():
     os.unlink(core)
 
 
+def expect_sound(core, what):
+    code, document = verify(core)
+    hawk.expect(code in (0, 4) and document and not document["corruptions"], f"{what}: {code} {document}")
+
+
 def check_healthy():
-    """Cores of programs that were killed at any moment, and a living one."""
+    """Cores of programs that were killed at any moment, whole and cut off, and a living one."""
     for name, arguments in HEALTHY.items():
         for environment in (hawk.plain_environment(), hawk.tracer_environment()):
             process = hawk.spawn([hawk.need(name), *arguments], env=environment, cwd=folder,
@@ -105,8 +110,9 @@ def check_healthy():
             core = hawk.gcore(process.pid, folder)
             process.kill()
             process.wait()
-            code, document = verify(core)
-            hawk.expect(code in (0, 4) and document and not document["corruptions"], f"{name}: {code} {document}")
+            expect_sound(core, name)
+            for eighths in 3, 6:
+                expect_sound(hawk.cut(core, os.path.getsize(core) * eighths // 8), f"{name}, {eighths}/8 of its core")
             os.unlink(core)
 
 

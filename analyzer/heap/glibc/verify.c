@@ -239,13 +239,23 @@ static bool looks_free(struct check *check, uint64_t chunk)
 	       !(word_at(check, end + HAWK_CHUNK_SIZE_OFFSET) & HAWK_CHUNK_IN_USE);
 }
 
+/* Returns true if the process had memory at `address` that the core lacks. */
+static bool is_missing(struct check *check, uint64_t address)
+{
+	uint64_t word;
+
+	return hawk_target_mapping_at(check->glibc->target, address) &&
+	       !hawk_word(&check->near, address, &word);
+}
+
 /* Returns true if the link at `offset` of a free chunk is wrong. `other` is where the chunk to
- * which it leads has the link back. While a chunk is taken out, that one leads past it. */
+ * which it leads has the link back. While a chunk is taken out, that one leads past it. A list may
+ * begin in an arena that the core lacks. */
 static bool is_wrong(struct check *check, uint64_t chunk, unsigned offset, unsigned other)
 {
 	uint64_t to = word_at(check, chunk + offset), back;
 
-	if (is_arena(check->glibc, to))
+	if (is_arena(check->glibc, to) || is_missing(check, to))
 		return false;
 	if (to % HAWK_CHUNK_ALIGNMENT || !hawk_glibc_run_at(check->glibc, to))
 		return true;
