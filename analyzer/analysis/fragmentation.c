@@ -29,6 +29,7 @@ struct owner {
 	uint32_t pin;
 	uint64_t objects, bytes;
 	uint64_t example;
+	uint32_t block;
 };
 
 /** The current unit. */
@@ -74,6 +75,24 @@ static uint64_t add_whole(struct making *making, uint64_t start, uint64_t end)
 	return touched;
 }
 
+/* Makes the owner's block the pin's example if it is the first one, or older. */
+static void take_example(const struct making *making, const struct owner *owner,
+			 struct hawk_pin *pin)
+{
+	struct hawk_block block = {.start = owner->example};
+	bool has_birth = owner->block != HAWK_NOT_KNOWN &&
+			 hawk_heap_block(making->heap, owner->block, &block) &&
+			 hawk_heap_knows_of(making->heap, block.trace) & HAWK_HEAP_AGES;
+	uint64_t birth_units = has_birth ? hawk_birth_decode(block.birth) : 0;
+
+	if (pin->objects && !(has_birth && (!pin->has_birth || birth_units < pin->birth_units)))
+		return;
+	pin->example = block.start;
+	pin->block = owner->block;
+	pin->has_birth = has_birth;
+	pin->birth_units = birth_units;
+}
+
 /* Ends the current unit: adds it to the pins of its owners. */
 static void end_unit(struct making *making)
 {
@@ -92,8 +111,7 @@ static void end_unit(struct making *making)
 		for (unsigned i = 0; i < unit->owner_count; i++) {
 			struct hawk_pin *pin = pin_of(making, &unit->owners[i]);
 
-			if (!pin->objects)
-				pin->example = unit->owners[i].example;
+			take_example(making, &unit->owners[i], pin);
 			pin->objects += unit->owners[i].objects;
 			pin->bytes += unit->owners[i].bytes;
 			pin->units += is_alone;
@@ -117,7 +135,8 @@ static void enter_unit(struct making *making, uint64_t start, uint64_t end, bool
 /** A piece: its owner, if it is live or cached, and all bytes that it takes up. */
 struct part {
 	uint64_t start, end;
-	uint64_t address; /**< of the block */
+	uint64_t address; /**< of the piece */
+	uint32_t block;   /**< its first block, if it is live; or HAWK_NOT_KNOWN */
 	uint32_t pin;     /**< if it is not free */
 	bool is_free;
 };
@@ -139,8 +158,8 @@ static void add_part(struct making *making, const struct part *part, uint64_t st
 		return;
 	}
 	if (i == unit->owner_count)
-		unit->owners[unit->owner_count++] =
-			(struct owner){.pin = part->pin, .example = part->address};
+		unit->owners[unit->owner_count++] = (struct owner){
+			.pin = part->pin, .example = part->address, .block = part->block};
 	unit->owners[i].objects += start == part->start;
 	unit->owners[i].bytes += end - start;
 }
@@ -187,8 +206,8 @@ static void add_to_run(struct making *making, const struct hawk_piece *piece,
 	making->run_end = part->end;
 }
 
-/* Returns the pin of a live piece: its first block's site. */
-static uint32_t owner_of(struct making *making, const struct hawk_piece *piece)
+/* Returns the pin of a live piece, its first block's site, and in `block` that block. */
+static uint32_t owner_of(struct making *making, const struct hawk_piece *piece, uint32_t *block)
 {
 	const struct hawk_block_index *index = &making->heap->index;
 	uint32_t first, site = making->heap->lost_site;
@@ -197,8 +216,10 @@ static uint32_t owner_of(struct making *making, const struct hawk_piece *piece)
 	       hawk_block_start(index, making->block) < piece->start)
 		making->block++;
 	first = making->block;
-	if (first < index->count && hawk_block_start(index, first) < piece->start + piece->bytes)
+	if (first < index->count && hawk_block_start(index, first) < piece->start + piece->bytes) {
 		site = hawk_heap_site_at(making->heap, first);
+		*block = first;
+	}
 	return site < making->heap->site_count ? site
 					       : (uint32_t)making->heap->site_count + PIN_UNKNOWN;
 }
@@ -206,13 +227,15 @@ static uint32_t owner_of(struct making *making, const struct hawk_piece *piece)
 static void take_piece(struct making *making, const struct hawk_piece *piece)
 {
 	struct hawk_fragmentation *result = making->result;
-	struct part part = {.start = piece->start - piece->before, .address = piece->start};
+	struct part part = {.start = piece->start - piece->before,
+			    .address = piece->start,
+			    .block = HAWK_NOT_KNOWN};
 
 	part.end = part.start + piece->bytes + piece->overhead;
 	switch (piece->state) {
 	case HAWK_PIECE_LIVE:
 	case HAWK_PIECE_INTERNAL:
-		part.pin = owner_of(making, piece);
+		part.pin = owner_of(making, piece, &part.block);
 		result->live_bytes += piece->bytes;
 		break;
 	case HAWK_PIECE_CACHED:
@@ -354,8 +377,10 @@ struct hawk_error *hawk_fragmentation_make(const struct hawk_heap *heap,
 	*ret = (struct hawk_fragmentation){0};
 	if (!pins)
 		return &hawk_enomem;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		pins[i].site = i < heap->site_count ? (uint32_t)i : HAWK_NOT_KNOWN;
+		pins[i].block = HAWK_NOT_KNOWN;
+	}
 	pins[heap->site_count + PIN_CACHED].is_cached = true;
 	err = take_allocators(&making, allocators);
 	if (!err)

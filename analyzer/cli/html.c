@@ -3,13 +3,14 @@
  * @file
  * hawk-core html: the answers of other verbs, and profiles, in one page for a browser.
  */
+#include "hawk/report/fragmentation.h"
 #include "hawk/report/html.h"
 #include "answer.h"
 #include "html_objects.h"
 #include "profile.h"
 
 /** Limits of lists and stacks in the documents; profiles have all sites. */
-enum { DOCUMENT_TOP = 1000, DOCUMENT_DEPTH = 1000, LEFT_OUT_MAX = 16 };
+enum { DOCUMENT_TOP = 1000, DOCUMENT_DEPTH = 1000, LEFT_OUT_MAX = 16, PINS = 50 };
 
 /** A part that the page lacks, and the reason. */
 struct left_out {
@@ -31,6 +32,7 @@ struct page {
 	struct left_out left_out[LEFT_OUT_MAX];
 	size_t left_out_count;
 	struct hawk_html_map map;
+	struct hawk_fragmentation fragmentation;
 	bool graph; /**< blocks and pointers are known */
 };
 
@@ -179,6 +181,7 @@ static struct hawk_error *put_rest(struct page *page)
 	hawk_html_put_findings(&session->findings, &json);
 	hawk_html_put_names(session->symbols, &json);
 	hawk_html_put_map(&page->map, &json);
+	hawk_report_json_fragmentation(session->heap, &page->fragmentation, PINS, &json);
 	hawk_json_object_end(&json);
 	hawk_json_finish(&json);
 	hawk_html_part_end(session->output);
@@ -224,7 +227,7 @@ static struct hawk_error *put_parts(struct page *page)
 	return err ? err : put_rest(page);
 }
 
-/** Makes the memory map. */
+/** Makes the memory map, and asks allocators about free memory. */
 static struct hawk_error *make_map(struct page *page)
 {
 	struct hawk_session *session = page->session;
@@ -233,6 +236,8 @@ static struct hawk_error *make_map(struct page *page)
 
 	if (session->heap->knows & HAWK_HEAP_BLOCKS)
 		err = hawk_session_allocators(session, &allocators);
+	if (!err && session->heap->index.count)
+		err = hawk_fragmentation_make(session->heap, allocators, &page->fragmentation);
 	return err ? err : hawk_html_map_make(session->target, allocators, &page->map);
 }
 
@@ -264,7 +269,8 @@ static struct hawk_error *make_graph(struct page *page)
 	err = make_answer(page, LEAKS);
 	if (err || !page->made[LEAKS])
 		return err;
-	err = hawk_html_choose_objects(session, page->made[LEAKS], &page->objects);
+	err = hawk_html_choose_objects(session, page->made[LEAKS], &page->fragmentation,
+				       &page->objects);
 	return leave_out(page, "objects", err);
 }
 
@@ -305,6 +311,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 	for (unsigned i = 0; i < MADE; i++)
 		hawk_answer_destroy(made_answers[i], page.made[i]);
 	hawk_objects_deinit(&page.objects);
+	hawk_fragmentation_deinit(&page.fragmentation);
 	hawk_html_map_deinit(&page.map);
 	for (size_t i = 0; i < page.left_out_count; i++)
 		hawk_text_deinit(&page.left_out[i].reason);

@@ -2,7 +2,8 @@
 /**
  * @file
  * Chooses the blocks that the page describes: examples of leaks and what is in their cycles, blocks
- * that retain most, the largest block of each large site, and what lies on the paths to all these.
+ * that retain most or pin free memory, the largest block of each large site, and what lies on the
+ * paths to all these.
  */
 #include "html_objects.h"
 
@@ -12,7 +13,7 @@
 #include "hawk/analysis/retained.h"
 
 /** Upper limits: of each sort of blocks, and of all. */
-enum { RECORDS = 40, CYCLES = 20, RETAINED = 60, SITES = 60, ALL = 400 };
+enum { RECORDS = 40, CYCLES = 20, PINNING = 20, RETAINED = 60, SITES = 60, ALL = 400 };
 
 struct choice {
 	struct hawk_session *session;
@@ -97,6 +98,7 @@ static struct hawk_error *choose_on_paths(struct choice *choice)
 
 struct hawk_error *hawk_html_choose_objects(struct hawk_session *session,
 					    const struct hawk_leaks_session *leaks,
+					    const struct hawk_fragmentation *fragmentation,
 					    struct hawk_objects *ret)
 {
 	struct choice choice = {.session = session};
@@ -115,6 +117,9 @@ struct hawk_error *hawk_html_choose_objects(struct hawk_session *session,
 		return &hawk_enomem;
 	choice.chosen = chosen;
 	choose_lost(&choice, leaks);
+	for (size_t i = 0; i < fragmentation->pin_count && i < PINNING; i++)
+		if (fragmentation->pins[i].block != HAWK_NOT_KNOWN)
+			choose(&choice, fragmentation->pins[i].block);
 	choose_of_sites(&choice);
 	err = choose_retaining(&choice);
 	if (!err)

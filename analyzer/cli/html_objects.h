@@ -6,6 +6,7 @@
 #ifndef HAWK_ANALYZER_CLI_HTML_OBJECTS_H
 #define HAWK_ANALYZER_CLI_HTML_OBJECTS_H
 
+#include "hawk/analysis/fragmentation.h"
 #include "hawk/analysis/object_links.h"
 #include "leaks.h"
 
@@ -13,6 +14,7 @@
  * Deinitialize `ret` also after an error. */
 struct hawk_error *hawk_html_choose_objects(struct hawk_session *session,
 					    const struct hawk_leaks_session *leaks,
+					    const struct hawk_fragmentation *fragmentation,
 					    struct hawk_objects *ret);
 
 #endif

@@ -36,6 +36,21 @@ static struct hawk_error *retained(void *context, struct hawk_sql_source *source
 	return err;
 }
 
+static struct hawk_error *fragmentation(void *context, struct hawk_fragmentation *ret)
+{
+	struct hawk_session *session = context;
+	const struct hawk_heap *allocators;
+	struct hawk_error *err = hawk_session_allocators(session, &allocators);
+
+	if (!err)
+		err = hawk_fragmentation_make(session->heap, allocators, ret);
+	if (!err && !ret->allocator)
+		err = hawk_error_create(HAWK_ERROR_UNSUPPORTED,
+					"SQL: pins are not known: no structures of an allocator "
+					"were found, and a snapshot has none");
+	return err;
+}
+
 struct hawk_error *hawk_session_sql(struct hawk_session *session, struct hawk_sql **ret)
 {
 	struct hawk_sql_source source = {
@@ -43,6 +58,7 @@ struct hawk_error *hawk_session_sql(struct hawk_session *session, struct hawk_sq
 		.symbols = session->symbols,
 		.load = load,
 		.retained = retained,
+		.fragmentation = fragmentation,
 		.context = session,
 	};
 	struct hawk_error *err = hawk_session_heap(session);

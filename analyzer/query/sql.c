@@ -35,9 +35,19 @@ static const struct {
 };
 
 const struct sql_table *const hawk_sql_tables[] = {
-	&hawk_sql_blocks,  &hawk_sql_sites,    &hawk_sql_frames,   &hawk_sql_edges,
-	&hawk_sql_roots,   &hawk_sql_leaks,    &hawk_sql_retained, &hawk_sql_sums,
-	&hawk_sql_threads, &hawk_sql_mappings, &hawk_sql_modules,  NULL,
+	&hawk_sql_blocks,
+	&hawk_sql_sites,
+	&hawk_sql_frames,
+	&hawk_sql_edges,
+	&hawk_sql_roots,
+	&hawk_sql_leaks,
+	&hawk_sql_retained,
+	&hawk_sql_sums,
+	&hawk_sql_pins,
+	&hawk_sql_threads,
+	&hawk_sql_mappings,
+	&hawk_sql_modules,
+	NULL,
 };
 
 const char *hawk_sql_schema(size_t index)
@@ -147,6 +157,7 @@ void hawk_sql_close(struct hawk_sql *sql)
 	free(sql->leaks);
 	free(sql->retained);
 	free(sql->sums);
+	hawk_fragmentation_deinit(&sql->fragmentation);
 	free(sql);
 }
 

@@ -46,6 +46,8 @@ struct hawk_sql {
 	struct sql_sum *sums; /**< rows of that table */
 	size_t sum_count, sum_room;
 	bool has_sums;
+	struct hawk_fragmentation fragmentation; /**< for the table of pins */
+	bool has_fragmentation;
 	bool reads_heap;          /**< the statement being prepared does */
 	bool is_saved;            /**< texts go to a file: foreign ones are made safe */
 	uint64_t timeout_seconds; /**< of the query that runs; 0 = none */
@@ -171,6 +173,7 @@ extern const struct sql_table hawk_sql_roots;
 extern const struct sql_table hawk_sql_leaks;
 extern const struct sql_table hawk_sql_retained;
 extern const struct sql_table hawk_sql_sums;
+extern const struct sql_table hawk_sql_pins;
 extern const struct sql_table hawk_sql_threads;
 extern const struct sql_table hawk_sql_mappings;
 extern const struct sql_table hawk_sql_modules;

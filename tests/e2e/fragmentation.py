@@ -3,7 +3,11 @@
 """Which blocks pin free memory: what `heap` foretells is what a program gives back that frees these blocks and has its
 memory trimmed. And the verdicts: why free memory is not given back."""
 
+import base64
+import gzip
+import json
 import os
+import re
 import subprocess
 import sys
 
@@ -52,7 +56,24 @@ def check_analyze(environment):
         hawk.expect_equal(found and found["verdict"], verdict, f"analyze, one block in {keep}")
         text = " ".join(hawk.text_of("analyze", "--no-suspects", core).split())
         hawk.expect_equal("Free memory, " in text, verdict is not None, f"analyze's text, one block in {keep}")
+        check_table(core)
         os.unlink(core)
+
+
+def check_table(core):
+    """SQL has the pins of `heap`, the page its first ones."""
+    pins = hawk.document("heap", core)["fragmentation"]["pins"]
+    keys = ("site", "objects", "bytes", "units", "returns_bytes", "shared_bytes")
+    rows = hawk.sql(core, "SELECT *, addr(example) AS place FROM pins")
+    hawk.expect_equal([[row[key] for key in keys] + [row["place"], bool(row["cached"])] for row in rows],
+                      [[pin[key] for key in keys] + [pin["example"], pin["cached"]] for pin in pins], "pins")
+    live = hawk.sql(core, "SELECT count(*) AS n FROM pins JOIN blocks ON address = example")[0]["n"]
+    hawk.expect_equal(live, sum(pin["site"] is not None for pin in pins), "examples are blocks")
+    page = os.path.join(folder, "page.html")
+    hawk.text_of("html", "--force", "-o", page, core)
+    part = re.search('data-part="page">([^<]*)<', hawk.read(page).decode("ascii"))[1]
+    found = json.loads(gzip.decompress(base64.b64decode(part)))["fragmentation"]
+    hawk.expect_equal(found["pins"], pins[:50], "the page's pins")
 
 
 def check_verdicts():

@@ -145,7 +145,7 @@ def check_formats():
     many = sql("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 3000) "
                "SELECT n FROM c").splitlines()
     hawk.expect_equal((len(many), many[-1].strip()), (3001, "3000"), "more rows than are measured")
-    hawk.expect_equal(sql(".schema").count("CREATE TABLE"), 11, ".schema")
+    hawk.expect_equal(sql(".schema").count("CREATE TABLE"), 12, ".schema")
     hawk.expect_equal(sql("CREATE TEMP TABLE t AS SELECT 7 AS x; SELECT x FROM t;").split(),
                       ["x", "7"], "several statements")
 

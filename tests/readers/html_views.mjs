@@ -65,7 +65,7 @@ async function download(button) {
 }
 
 await page.setViewportSize({ width: 1280, height: 900 });
-const names = ["summary", "stacks", "table", "leaks", "growth", "graph", "objects", "map", "threads", "source", "about"];
+const names = ["summary", "stacks", "table", "leaks", "growth", "graph", "objects", "free", "map", "threads", "source", "about"];
 for (const name of names) await check(plain, `#${name}`);
 const offered = await page.locator("nav[aria-label=Views] a").evaluateAll((links) => links.map((l) => l.dataset.view));
 for (const name of ["summary", "stacks", "table", "leaks", "objects", "map", "threads", "source", "about"])

@@ -20,6 +20,8 @@ static void put_pin(const struct hawk_heap *heap, const struct hawk_pin *pin,
 	hawk_json_put_integer(json, "returns_bytes", pin->returns_bytes);
 	hawk_json_put_integer(json, "shared_bytes", pin->shared_bytes);
 	hawk_json_put_address(json, "example", pin->example);
+	hawk_json_put_seconds_if(json, "example_seconds", pin->has_birth,
+				 hawk_heap_age_seconds(heap, pin->birth_units));
 	hawk_json_object_end(json);
 }
 

@@ -30,7 +30,11 @@ struct hawk_pin {
 	uint64_t returns_bytes;  /**< of these units, live ones included: what would return if the
 				    blocks were gone */
 	uint64_t shared_bytes;   /**< free bytes of units that other sites' blocks pin as well */
-	uint64_t example;        /**< address of one of the blocks */
+	/** One of the blocks: if ages are known, the oldest of those that come first in a unit. */
+	uint64_t example;
+	uint32_t block;       /**< its number; HAWK_NOT_KNOWN = it is no block of the heap's */
+	bool has_birth;       /**< the next is known */
+	uint64_t birth_units; /**< of the example */
 };
 
 struct hawk_fragmentation {

@@ -8,6 +8,7 @@
 #ifndef HAWK_ANALYZER_QUERY_SQL_H
 #define HAWK_ANALYZER_QUERY_SQL_H
 
+#include "hawk/analysis/fragmentation.h"
 #include "hawk/names/block_type.h"
 #include "hawk/graph/dominators.h"
 #include "hawk/output/output.h"
@@ -37,6 +38,9 @@ struct hawk_sql_source {
 	 * `source`. */
 	struct hawk_error *(*retained)(void *context, struct hawk_sql_source *source,
 				       uint64_t **ret);
+	/** Finds what pins free memory. Fails with HAWK_ERROR_UNSUPPORTED where no allocator's
+	 * structures are known; deinitialize `ret` also then. */
+	struct hawk_error *(*fragmentation)(void *context, struct hawk_fragmentation *ret);
 	void *context;
 };
 

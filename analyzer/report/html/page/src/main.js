@@ -5,6 +5,7 @@ import { announce, fill, h, show } from "./dom.js";
 import { go, linkTo, readFragment } from "./fragment.js";
 import { Report } from "./report.js";
 import { aboutView } from "./views/about.js";
+import { freeView } from "./views/free.js";
 import { graphView } from "./views/graph.js";
 import { growthView } from "./views/growth.js";
 import { leaksView } from "./views/leaks.js";
@@ -25,6 +26,7 @@ const VIEWS = {
   growth: { title: "Growth", make: growthView, has: (r) => r.growth?.sites?.length },
   graph: { title: "Who holds whom", make: graphView, has: (r) => r.sites?.edges?.length },
   objects: { title: "Objects", make: objectsView, has: (r) => r.objects?.objects.length },
+  free: { title: "Free memory", make: freeView, has: (r) => r.page.fragmentation },
   map: { title: "Memory map", make: mapView, has: (r) => r.page.mappings?.length },
   threads: { title: "Threads", make: threadsView, has: (r) => r.analyze?.process.threads.length },
   source: { title: "Source", make: sourceView, has: (r) => r.sources?.files?.length },

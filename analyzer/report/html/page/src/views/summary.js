@@ -110,8 +110,15 @@ function memory(report) {
       h("tbody", {}, parts.map(([name, what, size]) => h("tr", {}, h("th", { scope: "row" }, h("i", { class: `dot part-${name}`, "aria-hidden": "true" }), name, " ", h("small", {}, what)), h("td", { class: "number" }, bytes(size)), h("td", { class: "number faint" }, share(size, whole))))),
     ),
     heap.alloc_objects ? h("p", { class: "faint" }, `${plural(heap.alloc_objects, "block")} (${bytes(heap.alloc_bytes)}) allocated in ${Number(heap.uptime_seconds).toFixed(1)} s by ${plural(heap.threads, "thread")}`) : null,
+    free(report),
     leaks(report),
   );
+}
+
+/** Why free memory is not given back, if it is more than a quarter of the heap. */
+function free({ page: { fragmentation: found } }) {
+  if (!found || found.verdict === "none") return null;
+  return h("p", {}, h("a", { href: linkTo({ view: "free" }) }, `${bytes(found.free_bytes)} free`), ": ", prose(found.advice, 400), ".");
 }
 
 /** What is lost as a headline, its kinds below it; each leads to its stacks. */
