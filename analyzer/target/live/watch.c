@@ -28,9 +28,10 @@
 
 enum { TICK_NS = 1000000, SIGNAL_BITS = 0x7f };
 
-/* A thread blocked in the kernel may not come to its exit for long; it is then read as it is. */
-static const uint64_t exit_patience_ns = 2000000000;
-/* A new thread that nobody announces: the one that started it was killed meanwhile. */
+/* Without any change for so long: a thread blocked in the kernel may never come to its exit, and is
+ * then read as it is. */
+static const uint64_t exit_patience_ns = 5000000000;
+/* Likewise: a new thread is not announced if the one that started it was killed meanwhile. */
 static const uint64_t announce_patience_ns = 100000000;
 
 enum task_state {
@@ -48,13 +49,13 @@ struct task {
 	bool foreign;   /**< of a process that is not to be followed */
 	/** Of a process's leader: it runs a program of its own, in memory of its own. */
 	bool readable;
-	uint64_t since_ns; /**< when it began to wait, or was held */
 };
 
 struct hawk_watch {
 	pid_t first;
 	bool follow;
-	pid_t current; /**< the process of the last event; 0 = none */
+	pid_t current;      /**< the process of the last event; 0 = none */
+	uint64_t change_ns; /**< when a thread last changed its state */
 	struct task *tasks;
 	size_t count;
 	size_t capacity;
@@ -186,7 +187,6 @@ static void take_exit(struct hawk_watch *watch, struct task *task)
 
 	ptrace(PTRACE_GETEVENTMSG, task->tid, NULL, &status);
 	task->state = TASK_HELD;
-	task->since_ns = hawk_now_ns(CLOCK_MONOTONIC);
 	if (!leader || !leader->readable || status & SIGNAL_BITS ||
 	    (has_others(watch, task) && system_call_of(task->tid) == SYS_exit))
 		resume(task, 0);
@@ -206,7 +206,6 @@ static void take_plain_stop(struct hawk_watch *watch, struct task *task, int sig
 		start(watch, task);
 	} else {
 		task->state = TASK_WAITS;
-		task->since_ns = hawk_now_ns(CLOCK_MONOTONIC);
 	}
 }
 
@@ -284,20 +283,22 @@ static bool is_undecided(const struct hawk_watch *watch)
 	return false;
 }
 
-/** Decides about threads that have waited too long. Returns the process to be read as it is; 0 =
+/** Decides about threads for which no event comes. Returns the process to be read as it is; 0 =
  * none. */
 static pid_t look_again(struct hawk_watch *watch)
 {
-	const uint64_t now_ns = hawk_now_ns(CLOCK_MONOTONIC);
+	const uint64_t waited_ns = hawk_now_ns(CLOCK_MONOTONIC) - watch->change_ns;
+	pid_t asked = 0;
 
 	for (size_t i = 0; i < watch->count; i++) {
 		struct task *task = &watch->tasks[i];
-		uint64_t waited_ns = now_ns - task->since_ns;
 
-		if (task->state == TASK_HELD && calls_exec(watch, task->pid)) {
-			release(watch, task->pid);
-		} else if (task->state == TASK_HELD && waited_ns > exit_patience_ns) {
-			return task->pid;
+		if (task->state == TASK_HELD && task->pid != asked) {
+			asked = task->pid;
+			if (calls_exec(watch, asked))
+				release(watch, asked);
+			else if (waited_ns > exit_patience_ns)
+				return asked;
 		} else if (task->state == TASK_WAITS && waited_ns > announce_patience_ns) {
 			task->announced = true;
 			task->pid = process_of(task->tid);
@@ -316,6 +317,7 @@ static struct hawk_error *take(struct hawk_watch *watch, pid_t tid, int status, 
 	struct hawk_error *error = NULL;
 	bool stopped = false;
 
+	watch->change_ns = hawk_now_ns(CLOCK_MONOTONIC);
 	*pid = task ? task->pid : tid;
 	if (WIFSTOPPED(status))
 		error = take_stop(watch, tid, status, &stopped);
