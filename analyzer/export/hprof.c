@@ -15,7 +15,7 @@
 #include "hawk/base/progress.h"
 #include "hprof_plan.h"
 
-enum { NS_PER_MS = 1000000 };
+enum { NS_PER_MS = 1000000, ID_BYTES = sizeof(uint64_t) };
 
 struct writer {
 	struct hawk_hprof_plan plan;
@@ -57,7 +57,7 @@ static uint64_t put_lists(struct writer *writer)
 			log2--;
 		hawk_hprof_instance(file, hawk_hprof_id(HAWK_HPROF_MORE, writer->list_count++),
 				    HAWK_HPROF_NO_TRACE, hawk_hprof_id(HAWK_HPROF_MORE_CLASS, log2),
-				    (1u << log2) + 1);
+				    ((1u << log2) + 1) * ID_BYTES);
 		for (size_t end = at + (1u << log2); at < end; at++)
 			hawk_hprof_put(file, 8, writer->listed[at]);
 		hawk_hprof_put(file, 8,
@@ -112,15 +112,20 @@ static bool put_holder(struct writer *writer, size_t number)
 	const struct hawk_root *roots = writer->plan.graph->roots.items;
 	struct hawk_hprof_file *file = &writer->file;
 	bool more = hawk_hprof_has_list(&writer->plan, number);
-	uint64_t lists;
+	bool thread = holder->tag == HAWK_HPROF_ROOT_THREAD;
+	uint64_t class = hawk_hprof_id(HAWK_HPROF_HOLDER_CLASS, number), lists;
 
 	if (!list_of_holder(writer, number))
 		return false;
 	lists = put_lists(writer);
 	put_root(writer, number);
-	hawk_hprof_instance(file, hawk_hprof_id(HAWK_HPROF_HOLDER, number), HAWK_HPROF_NO_TRACE,
-			    hawk_hprof_id(HAWK_HPROF_HOLDER_CLASS, number),
-			    hawk_hprof_own_fields(holder) + more);
+	hawk_hprof_instance(
+		file, hawk_hprof_id(HAWK_HPROF_HOLDER, number), HAWK_HPROF_NO_TRACE, class,
+		(hawk_hprof_own_fields(holder) + more) * ID_BYTES + (thread ? ID_BYTES + 1 : 0));
+	if (thread) {
+		hawk_hprof_put(file, 8, class); /* VisualVM shows a class by its name */
+		hawk_hprof_put(file, 1, false); /* no daemon */
+	}
 	for (uint32_t i = 0; i < hawk_hprof_own_fields(holder); i++)
 		hawk_hprof_put(
 			file, 8,
@@ -172,7 +177,7 @@ static bool put_block(void *context, uint32_t block)
 	hawk_hprof_instance(&writer->file, block_id(writer, block),
 			    hawk_hprof_site_trace(plan, site),
 			    hawk_hprof_id(HAWK_HPROF_BLOCK_CLASS, class->number),
-			    hawk_hprof_count_fields(class));
+			    hawk_hprof_count_fields(class) * ID_BYTES);
 	for (unsigned i = 0; i < HAWK_HPROF_FIELDS; i++)
 		if (hawk_hprof_has_field(class, i)) {
 			hawk_hprof_put(&writer->file, 8, writer->fields[i]);

@@ -72,6 +72,8 @@ void hawk_hprof_write_strings(const struct hawk_hprof_plan *plan, struct hawk_hp
 	hawk_hprof_string(file, text_id(HAWK_HPROF_TEXT_EMPTY), "");
 	hawk_hprof_string(file, text_id(HAWK_HPROF_TEXT_MORE), "(more)");
 	hawk_hprof_string(file, text_id(HAWK_HPROF_TEXT_REFERENT), "referent");
+	hawk_hprof_string(file, text_id(HAWK_HPROF_TEXT_NAME), "name");
+	hawk_hprof_string(file, text_id(HAWK_HPROF_TEXT_DAEMON), "daemon");
 	put_numbered(file, HAWK_HPROF_OFFSET, "+0x%llx", HAWK_HPROF_FIELDS, sizeof(uint64_t));
 	put_numbered(file, HAWK_HPROF_INDEX, "[%llu]",
 		     hawk_least(plan->list_max, HAWK_HPROF_LIST_MAX), 1);
@@ -120,7 +122,8 @@ static void put_java_classes(struct hawk_hprof_file *file)
 		hawk_hprof_class(file, hawk_hprof_id(HAWK_HPROF_JAVA_CLASS, i),
 				 i == JAVA_OBJECT ? OBJECT_BYTES : 0, i == JAVA_REFERENCE);
 		if (i == JAVA_REFERENCE)
-			hawk_hprof_field(file, text_id(HAWK_HPROF_TEXT_REFERENT));
+			hawk_hprof_field(file, text_id(HAWK_HPROF_TEXT_REFERENT),
+					 HAWK_HPROF_OBJECT);
 		hawk_hprof_end_object(file, false);
 	}
 }
@@ -129,7 +132,7 @@ static void put_java_classes(struct hawk_hprof_file *file)
 static void end_class(struct hawk_hprof_file *file, bool more)
 {
 	if (more)
-		hawk_hprof_field(file, text_id(HAWK_HPROF_TEXT_MORE));
+		hawk_hprof_field(file, text_id(HAWK_HPROF_TEXT_MORE), HAWK_HPROF_OBJECT);
 	hawk_hprof_end_object(file, false);
 }
 
@@ -137,7 +140,7 @@ static void put_list_class(struct hawk_hprof_file *file, unsigned log2)
 {
 	hawk_hprof_class(file, hawk_hprof_id(HAWK_HPROF_MORE_CLASS, log2), 0, (1u << log2) + 1);
 	for (uint32_t i = 0; i < 1u << log2; i++)
-		hawk_hprof_field(file, hawk_hprof_id(HAWK_HPROF_INDEX, i));
+		hawk_hprof_field(file, hawk_hprof_id(HAWK_HPROF_INDEX, i), HAWK_HPROF_OBJECT);
 	end_class(file, true);
 }
 
@@ -146,12 +149,18 @@ static void put_holder_class(const struct hawk_hprof_plan *plan, struct hawk_hpr
 {
 	const struct hawk_hprof_holder *holder = &plan->holders[number];
 	bool more = hawk_hprof_has_list(plan, number);
+	bool thread = holder->tag == HAWK_HPROF_ROOT_THREAD;
 
 	hawk_hprof_class(file, hawk_hprof_id(HAWK_HPROF_HOLDER_CLASS, number), 0,
-			 hawk_hprof_own_fields(holder) + more);
+			 hawk_hprof_own_fields(holder) + more + (thread ? 2 : 0));
+	if (thread) { /* VisualVM lists no threads without these */
+		hawk_hprof_field(file, text_id(HAWK_HPROF_TEXT_NAME), HAWK_HPROF_OBJECT);
+		hawk_hprof_field(file, text_id(HAWK_HPROF_TEXT_DAEMON), HAWK_HPROF_BOOLEAN);
+	}
 	for (uint32_t i = 0; i < hawk_hprof_own_fields(holder); i++)
 		hawk_hprof_field(file,
-				 hawk_hprof_id(HAWK_HPROF_PLACE, plan->roots[holder->first + i]));
+				 hawk_hprof_id(HAWK_HPROF_PLACE, plan->roots[holder->first + i]),
+				 HAWK_HPROF_OBJECT);
 	end_class(file, more);
 }
 
@@ -163,7 +172,8 @@ static void put_block_class(struct hawk_hprof_file *file, const struct hawk_hpro
 			 (uint32_t)bytes, hawk_hprof_count_fields(class));
 	for (unsigned i = 0; i < HAWK_HPROF_FIELDS; i++)
 		if (hawk_hprof_has_field(class, i))
-			hawk_hprof_field(file, hawk_hprof_id(HAWK_HPROF_OFFSET, i));
+			hawk_hprof_field(file, hawk_hprof_id(HAWK_HPROF_OFFSET, i),
+					 HAWK_HPROF_OBJECT);
 	end_class(file, class->more);
 }
 

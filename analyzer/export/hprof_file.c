@@ -9,10 +9,7 @@
 
 #include "hawk/base/utf8.h"
 
-enum {
-	SEGMENT_BYTES = 1 << 20, /**< a segment ends with the object that reaches it */
-	TYPE_OBJECT = 2,
-};
+enum { SEGMENT_BYTES = 1 << 20 }; /**< a segment ends with the object that reaches it */
 
 static const char MAGIC[] = "JAVA PROFILE 1.0.2";
 
@@ -89,20 +86,20 @@ void hawk_hprof_class(struct hawk_hprof_file *file, uint64_t id, uint32_t bytes,
 	hawk_hprof_put(file, 2, fields);
 }
 
-void hawk_hprof_field(struct hawk_hprof_file *file, uint64_t name)
+void hawk_hprof_field(struct hawk_hprof_file *file, uint64_t name, enum hawk_hprof_type type)
 {
 	hawk_hprof_put(file, 8, name);
-	hawk_hprof_put(file, 1, TYPE_OBJECT);
+	hawk_hprof_put(file, 1, type);
 }
 
 void hawk_hprof_instance(struct hawk_hprof_file *file, uint64_t id, uint32_t trace, uint64_t class,
-			 uint32_t fields)
+			 size_t bytes)
 {
 	hawk_hprof_put(file, 1, HAWK_HPROF_INSTANCE_DUMP);
 	hawk_hprof_put(file, 8, id);
 	hawk_hprof_put(file, 4, trace);
 	hawk_hprof_put(file, 8, class);
-	hawk_hprof_put(file, 4, fields * sizeof(uint64_t));
+	hawk_hprof_put(file, 4, bytes);
 }
 
 void hawk_hprof_end_object(struct hawk_hprof_file *file, bool last)

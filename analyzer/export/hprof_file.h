@@ -47,6 +47,8 @@ enum hawk_hprof_text {
 	HAWK_HPROF_TEXT_EMPTY,
 	HAWK_HPROF_TEXT_MORE,     /**< field that leads to a list */
 	HAWK_HPROF_TEXT_REFERENT, /**< field of java.lang.ref.Reference */
+	HAWK_HPROF_TEXT_NAME,     /**< fields of threads */
+	HAWK_HPROF_TEXT_DAEMON,
 };
 
 /** Tags of records. */
@@ -101,12 +103,16 @@ void hawk_hprof_load_class(struct hawk_hprof_file *file, uint64_t id, const char
 /** Begins a class; its fields follow. `bytes`: shallow size of its instances. */
 void hawk_hprof_class(struct hawk_hprof_file *file, uint64_t id, uint32_t bytes, uint32_t fields);
 
-/** Adds a field that holds a reference. */
-void hawk_hprof_field(struct hawk_hprof_file *file, uint64_t name);
+enum hawk_hprof_type {
+	HAWK_HPROF_OBJECT = 2,  /**< a reference, 8 bytes */
+	HAWK_HPROF_BOOLEAN = 4, /**< 1 byte */
+};
 
-/** Begins an object; the values of its fields follow, 8 bytes each. */
+void hawk_hprof_field(struct hawk_hprof_file *file, uint64_t name, enum hawk_hprof_type type);
+
+/** Begins an object; `bytes` of values of its fields follow. */
 void hawk_hprof_instance(struct hawk_hprof_file *file, uint64_t id, uint32_t trace, uint64_t class,
-			 uint32_t fields);
+			 size_t bytes);
 
 /** Ends the segment if it is long enough, or if it is the last one. */
 void hawk_hprof_end_object(struct hawk_hprof_file *file, bool last);

@@ -229,6 +229,14 @@ def check_dump_stacks():
                 f"threads: {stacks}")
 
 
+def check_dump_of_a_snapshot():
+    path = os.path.join(folder, "holders.hawk")
+    hawk.text_of("snapshot", "-o", path, core)
+    hprof.export(path, f"{out}/again")
+    hawk.expect(hawk.read(f"{out}/again") == hawk.read(f"{out}/holders.hprof"), "the same from a snapshot")
+    os.remove(f"{out}/again")
+
+
 def check_dump_frames():
     """What only a variable of a function leads to is below that function's frame."""
     program = hawk.compile_text(folder, "local", LOCAL)

@@ -10,11 +10,11 @@ from support import hawk
 
 WALKER = "/usr/share/visualvm/visualvm/modules/org-graalvm-visualvm-lib-jfluid-heap.jar"
 MAGIC = b"JAVA PROFILE 1.0.2\0"
-OBJECT = 2
+TYPES = {2: "Q", 4: "?"}  # of fields: object, boolean
 # Behind the object's id: thread and stack trace, or thread and frame, or the id of the reference.
 ROOTS = {0x01: (">Q", "JNI global"), 0x03: (">II", "Java frame"), 0x08: (">II", "thread object"), 0xff: (">", "unknown")}
 
-Class = collections.namedtuple("Class", "name size fields super")
+Class = collections.namedtuple("Class", "name size fields layout super")
 Object = collections.namedtuple("Object", "trace class_id refs")
 Root = collections.namedtuple("Root", "kind object facts")
 Frame = collections.namedtuple("Frame", "module function file line")
@@ -60,7 +60,7 @@ class Dump:
         self.total = sum(self.size(number) for number in self.objects)
 
     def _add(self, where, key, value):
-        hawk.expect(key and key not in where, f"{key:#x} is there once")
+        hawk.expect(key and key not in where, "an id is there once")
         where[key] = value
 
     def _string(self, body):
@@ -100,22 +100,24 @@ class Dump:
         hawk.expect_equal((trace, rest, constants, statics), (1, (0,) * 5, 0, 0), "what native classes have not")
         hawk.expect(count < 1 << 15 and size < 1 << 31, f"{count} fields, {size} bytes: VisualVM has signs")
         fields = [cursor.take(">QB") for _ in range(count)]
-        hawk.expect_equal({kind for _, kind in fields} - {OBJECT}, set(), "types of fields")
-        self._add(self.classes, number, Class(self._names[number], size, [self.strings[name] for name, _ in fields], parent))
+        layout = ">" + "".join(TYPES[kind] for _, kind in fields)
+        names = [self.strings[name] for name, _ in fields]
+        self._add(self.classes, number, Class(self._names[number], size, names, layout, parent))
 
     def _object(self, cursor, number):
         trace, class_id, size = cursor.take(">IQI")
-        fields = self.classes[class_id].fields
-        hawk.expect_equal(size, 8 * len(fields), f"values of {number:#x}")
-        values = struct.unpack_from(f">{len(fields)}Q", cursor.data, cursor.at)
+        fields, layout = self.classes[class_id].fields, self.classes[class_id].layout
+        hawk.expect(size == struct.calcsize(layout), "values of all fields")
+        values = struct.unpack_from(layout, cursor.data, cursor.at)
         cursor.at += size
-        self._add(self.objects, number, Object(trace, class_id, [pair for pair in zip(fields, values) if pair[1]]))
+        refs = [pair for pair in zip(fields, values) if pair[1] and pair[0] != "name"]
+        self._add(self.objects, number, Object(trace, class_id, refs))
 
     def _check_references(self):
         known = set(self.objects)
-        for number, one in self.objects.items():
-            hawk.expect(known.issuperset(target for _, target in one.refs), f"{number:#x} refers to what is not there")
-            hawk.expect(one.trace in self.traces, f"trace of {number:#x}")
+        for one in self.objects.values():
+            hawk.expect(known.issuperset(target for _, target in one.refs) and one.trace in self.traces,
+                        "objects refer to what is there")
         for one in self.classes.values():
             hawk.expect(one.super in self.classes or one.name == "java/lang/Object", f"super class of {one.name}")
         hawk.expect_equal(set(self.classes), set(self._names), "classes with a name")
@@ -123,6 +125,7 @@ class Dump:
         threads = {root.facts[0] for root in self.roots if root.kind == "thread object"}
         for root in self.roots:
             if root.kind == "thread object":
+                hawk.expect_equal(self.classes[self.objects[root.object].class_id].fields[:2], ["name", "daemon"], "a thread")
                 hawk.expect_equal(self.traces[root.facts[1]][0], root.facts[0], "the thread of a trace")
             if root.kind == "Java frame":
                 hawk.expect(root.facts[0] in threads, f"the thread of {root}")
