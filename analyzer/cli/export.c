@@ -28,10 +28,13 @@ static const struct format formats[] = {
 
 enum { FIRST_GRAPH = sizeof(formats) / sizeof(formats[0]) + 1 };
 
+/** Choices of --format: the formats above, then graphs. */
+#define FORMATS "pprof|folded|speedscope|dhat|massif|heaptrack|ndjson|heapsnapshot|hprof|sqlite|dot"
+
 static struct hawk_error *check(struct hawk_settings *settings)
 {
 	if (!settings->format)
-		return hawk_error_create(HAWK_ERROR_USAGE, "export needs --format");
+		return hawk_error_create(HAWK_ERROR_USAGE, "export needs --format=" FORMATS);
 	if (settings->format >= FIRST_GRAPH) {
 		struct hawk_error *err = hawk_export_graph_check(
 			settings, (enum hawk_export_graph)(settings->format - FIRST_GRAPH));
@@ -132,9 +135,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 }
 
 static const struct hawk_option options[] = {
-	{"format", 'F', HAWK_OPTION_CHOICE, HAWK_AT(format),
-	 "pprof|folded|speedscope|dhat|massif|heaptrack|ndjson|heapsnapshot|hprof|sqlite|dot",
-	 "the format to write"},
+	{"format", 'F', HAWK_OPTION_CHOICE, HAWK_AT(format), FORMATS, "the format to write"},
 	{"base", '\0', HAWK_OPTION_STRING, HAWK_AT(base), "CORE",
 	 "write the memory added since CORE"},
 	{0},
@@ -153,7 +154,7 @@ const struct hawk_verb hawk_verb_export = {
 	.options = options,
 	.shared = HAWK_TAKES_PID | HAWK_TAKES_PROFILE | HAWK_TAKES_TARGET | HAWK_TAKES_OUTPUT,
 	.exit_codes = hawk_verb_exit_codes,
-	.needs = "one core file, or --pid",
+	.needs = "one core file, or --pid, and --format=" FORMATS,
 	.live = true,
 	.findings = HAWK_FINDINGS_NOWHERE,
 	.check = check,

@@ -35,6 +35,15 @@ static struct hawk_error *print_schema(struct hawk_output *output)
 	return NULL;
 }
 
+static struct hawk_error *print_names(struct hawk_output *output)
+{
+	const char *name;
+
+	for (size_t i = 0; (name = hawk_sql_name(i)); i++)
+		hawk_output_printf(output, "%s\n", name);
+	return NULL;
+}
+
 static struct hawk_error *answer(struct hawk_session *session)
 {
 	struct hawk_error *err;
@@ -42,6 +51,8 @@ static struct hawk_error *answer(struct hawk_session *session)
 
 	if (!strcmp(session->settings->operands[0], ".schema"))
 		return print_schema(session->output);
+	if (!strcmp(session->settings->operands[0], ".tables"))
+		return print_names(session->output);
 	err = hawk_session_sql(session, &sql);
 	if (err)
 		return err;
@@ -66,8 +77,9 @@ const struct hawk_verb hawk_verb_sql = {
 	.arguments = "[options] CORE QUERY",
 	.summary = "ask in SQL: blocks, sites, edges, roots, leaks ...",
 	.details = "Runs QUERY over the tables blocks, sites, frames, edges, roots, leaks, "
-		   "retained, threads, mappings and modules; \".schema\" as QUERY lists their "
-		   "columns. Addresses are integers: addr(x) writes one as 0x...",
+		   "retained, sums, pins, threads, mappings and modules; \".tables\" as QUERY "
+		   "lists them, \".schema\" their columns. Addresses are integers: addr(x) writes "
+		   "one as 0x...",
 	.options = options,
 	.shared = HAWK_TAKES_TARGET | HAWK_TAKES_OUTPUT,
 	.exit_codes =

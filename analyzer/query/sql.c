@@ -50,10 +50,15 @@ const struct sql_table *const hawk_sql_tables[] = {
 	NULL,
 };
 
+enum { TABLES = sizeof(hawk_sql_tables) / sizeof(hawk_sql_tables[0]) };
+
+const char *hawk_sql_name(size_t index)
+{
+	return index < TABLES && hawk_sql_tables[index] ? hawk_sql_tables[index]->name : NULL;
+}
+
 const char *hawk_sql_schema(size_t index)
 {
-	enum { TABLES = sizeof(hawk_sql_tables) / sizeof(hawk_sql_tables[0]) };
-
 	return index < TABLES && hawk_sql_tables[index] ? hawk_sql_tables[index]->schema : NULL;
 }
 

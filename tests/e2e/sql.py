@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import time
 
 from support import hawk, holder_world
@@ -146,6 +147,7 @@ def check_formats():
                "SELECT n FROM c").splitlines()
     hawk.expect_equal((len(many), many[-1].strip()), (3001, "3000"), "more rows than are measured")
     hawk.expect_equal(sql(".schema").count("CREATE TABLE"), 12, ".schema")
+    hawk.expect_equal(sql(".tables").split(), re.findall(r"CREATE TABLE (\w+)\(", sql(".schema")), ".tables")
     hawk.expect_equal(sql("CREATE TEMP TABLE t AS SELECT 7 AS x; SELECT x FROM t;").split(),
                       ["x", "7"], "several statements")
 

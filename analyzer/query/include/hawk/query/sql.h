@@ -83,6 +83,9 @@ struct hawk_sql_about {
  */
 struct hawk_error *hawk_sql_save(struct hawk_sql *sql, int fd, const struct hawk_sql_about *about);
 
+/** Returns the name of table `index`, or NULL after the last. */
+const char *hawk_sql_name(size_t index);
+
 /** Returns "CREATE TABLE ..." of table `index`, or NULL after the last. */
 const char *hawk_sql_schema(size_t index);
 
