@@ -22,9 +22,9 @@ enum {
 struct list_plan {
 	enum hawk_site_sort sort;
 	size_t top;
-	size_t depth;        /**< 0 = all lines */
-	size_t shown_before; /**< the first sites of `before`, printed by number only */
-	const uint32_t *before;
+	size_t depth;           /**< 0 = all lines */
+	const uint32_t *before; /**< sites that another list has shown: left out */
+	size_t shown_before;    /**< number of these */
 };
 
 enum { FULL_TOTAL_WIDTH = 15 };
@@ -119,18 +119,17 @@ static void put_error(const struct hawk_screen *screen, const struct list_plan *
 			   hawk_quantity_count(sampled).text, sampled == 1 ? "block" : "blocks");
 }
 
-static size_t place_in(const struct list_plan *plan, uint32_t site)
+static bool was_shown(const struct list_plan *plan, uint32_t site)
 {
 	for (size_t i = 0; i < plan->shown_before; i++)
 		if (plan->before[i] == site)
-			return i + 1;
-	return 0;
+			return true;
+	return false;
 }
 
 static void put_list(const struct hawk_report *report, const struct hawk_screen *screen,
-		     const struct list_plan *plan, size_t end)
+		     const struct list_plan *plan, const uint32_t *sites, size_t end)
 {
-	const uint32_t *sites = report->list->sites;
 	CLEANUP(site_stacks)
 	struct hawk_site_stacks stacks =
 		hawk_site_stacks_on(screen, report->symbols, report->heap, plan->depth);
@@ -141,17 +140,12 @@ static void put_list(const struct hawk_report *report, const struct hawk_screen 
 	put_heads(screen, report->heap, plan->sort);
 	for (size_t i = 0; i < end; i++) {
 		const struct hawk_site *site = &report->heap->sites[sites[i]];
-		size_t place = place_in(plan, sites[i]);
 
 		put_row(report, screen, plan, i + 1, site);
 		if (site->sample.estimated)
 			put_error(screen, plan, &site->sample);
-		if (place) {
-			hawk_output_printf(screen->output, " = %zu above\n", place);
-		} else {
-			hawk_output_puts(screen->output, "\n");
-			hawk_site_stacks_put(&stacks, sites[i]);
-		}
+		hawk_output_puts(screen->output, "\n");
+		hawk_site_stacks_put(&stacks, sites[i]);
 	}
 }
 
@@ -165,30 +159,41 @@ static struct hawk_quantity matching_text(const struct hawk_report *report)
 	return text;
 }
 
-static void put_section(const struct hawk_report *report, const struct hawk_screen *screen,
-			const struct list_plan *plan)
+/** Prints a list; nothing if all of its sites were shown before. */
+static struct hawk_error *put_section(const struct hawk_report *report,
+				      const struct hawk_screen *screen,
+				      const struct list_plan *plan)
 {
 	static const char *const titles[] = {
 		[HAWK_SITE_SORT_SIZE] = "live bytes",
 		[HAWK_SITE_SORT_COUNT] = "live blocks",
 		[HAWK_SITE_SORT_TOTAL] = "bytes allocated since start",
 	};
-	size_t all, end;
+	CLEANUP(free_ptr) uint32_t *sites = calloc(report->list->count + 1, sizeof(*sites));
+	size_t all, end, count = 0;
 
+	if (!sites)
+		return &hawk_enomem;
 	hawk_site_list_sort(report->list, report->heap, plan->sort);
 	all = hawk_site_list_nonzero(report->list, report->heap, plan->sort);
-	end = plan->top && plan->top < all ? plan->top : all;
-	hawk_screen_heading(screen, "Top %s by %s (%s of %s%s)",
+	for (size_t i = 0; i < all; i++)
+		if (!was_shown(plan, report->list->sites[i]))
+			sites[count++] = report->list->sites[i];
+	if (plan->before && !count)
+		return NULL;
+	end = plan->top && plan->top < count ? plan->top : count;
+	hawk_screen_heading(screen, "%s %s by %s (%s of %s%s)", plan->before ? "Next" : "Top",
 			    hawk_report_group_word(report->heap, 0), titles[plan->sort],
-			    hawk_quantity_count(end).text, hawk_quantity_count(all).text,
+			    hawk_quantity_count(end).text, hawk_quantity_count(count).text,
 			    report->filtered ? matching_text(report).text : "");
 	if (end)
-		put_list(report, screen, plan, end);
+		put_list(report, screen, plan, sites, end);
 	else
 		hawk_output_puts(screen->output, "  none\n");
+	return NULL;
 }
 
-/** Prints sites by size with stacks, then by count; sites shown already are only named. */
+/** Prints sites by size with stacks, then others by count. */
 static struct hawk_error *put_both_sections(const struct hawk_report *report,
 					    const struct hawk_screen *screen)
 {
@@ -200,17 +205,19 @@ static struct hawk_error *put_both_sections(const struct hawk_report *report,
 		.depth = report->depth ? report->depth : DEFAULT_DEPTH,
 	};
 	CLEANUP(free_ptr) uint32_t *before = calloc(shown + 1, sizeof(*before));
+	struct hawk_error *err;
 
 	if (!before)
 		return &hawk_enomem;
-	put_section(report, screen, &plan);
+	err = put_section(report, screen, &plan);
+	if (err)
+		return err;
 	memcpy(before, report->list->sites, shown * sizeof(*before));
 	plan.sort = HAWK_SITE_SORT_COUNT;
 	plan.before = before;
 	plan.shown_before = shown;
 	plan.depth = report->depth ? report->depth : 1;
-	put_section(report, screen, &plan);
-	return NULL;
+	return put_section(report, screen, &plan);
 }
 
 struct hawk_error *hawk_report_sites(const struct hawk_report *report,
@@ -224,6 +231,5 @@ struct hawk_error *hawk_report_sites(const struct hawk_report *report,
 		plan.top = plan.top ? plan.top : DEFAULT_TOP_SORTED;
 		plan.depth = plan.depth ? plan.depth : DEFAULT_DEPTH_SORTED;
 	}
-	put_section(report, screen, &plan);
-	return NULL;
+	return put_section(report, screen, &plan);
 }
