@@ -143,6 +143,13 @@ def check_depth_and_top():
     hawk.expect_equal(len(lines) - sum(line.startswith("+0x") for line in lines), 2, f"--depth 1: one line a site: {lines}")
 
 
+def check_two_lists():
+    """The list by blocks has no site of the list by bytes."""
+    first, second = text_of("--no-suspects", core).split("\nTop sites by live bytes")[1].split("\nNext sites by live blocks")
+    ids = [set(re.findall(r"[0-9a-f]{16}$", part, re.M)) for part in (first, second.split("\n\n")[0])]
+    hawk.expect(ids[0] and ids[1] and not ids[0] & ids[1], f"sites of two lists: {ids}")
+
+
 def check_full():
     text = text_of("--full", core)
     analysis = hawk.analyze(core)
