@@ -94,7 +94,7 @@ def _ask(verb, options, operands):
     environment = dict(os.environ, **({"COLUMNS": str(width)} if width else {}))
     done = subprocess.run(arguments, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors="replace")
-    gdb.write(done.stdout)
+    gdb.write(done.stdout.partition("\nNext: ")[0])  # commands for a shell, of a core that may be temporary
 
 
 class _Hawk(gdb.Command):

@@ -25,8 +25,10 @@ struct suspects {
 	struct hawk_suspects found;
 	struct hawk_suspects_report report;
 	struct hawk_leaks_session leaks; /**< what is definitely lost */
-	struct hawk_text target;         /**< for suggested commands */
 	struct hawk_text skipped;
+	struct {
+		const char *verb, *option, *why;
+	} instead;   /**< a command that finds what was skipped; NULL = none */
 	bool wanted; /**< the section is printed, perhaps only with the reason for its absence */
 	bool has_leaks;
 };
@@ -89,6 +91,7 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 		.symbols = session->symbols,
 		.heap = session->heap,
 		.findings = &session->findings,
+		.next = &session->next,
 		.leaks = sections->leaks,
 		.fragmentation = sections->fragmentation,
 		.verify = sections->verify,
@@ -166,29 +169,6 @@ static bool is_too_large(const struct hawk_heap *heap)
 	return heap->sums.blocks > heap->blocks_max || heap->sums.blocks > graph_blocks_max();
 }
 
-static void append_path(struct hawk_text *text, const char *option, const char *path)
-{
-	if (!path)
-		return;
-	hawk_text_puts(text, option);
-	hawk_append_shell_word(text, path);
-	hawk_text_puts(text, " ");
-}
-
-static void append_target(const struct hawk_session *session, struct hawk_text *text)
-{
-	append_path(text, "--sysroot=", session->settings->sysroot);
-	append_path(text, "--debug-dir=", session->settings->debug_directory);
-	append_path(text, "--exe=", session->settings->executable);
-	append_path(text, "--table=", session->settings->table_file);
-	if (!session->source) {
-		hawk_text_printf(text, "--pid %llu", (unsigned long long)session->settings->pid);
-		return;
-	}
-	hawk_text_puts(text, session->source[0] == '-' && session->source[1] ? "./" : "");
-	hawk_append_shell_word(text, session->source);
-}
-
 /** Adds a finding: parts that this machine cannot compute are missing in the answer. */
 static void note_skipped(struct hawk_session *session)
 {
@@ -197,9 +177,24 @@ static void note_skipped(struct hawk_session *session)
 			  "memory");
 }
 
-/** Appends the reason why suspects are not searched; nothing if they are. */
-static void append_refusal(struct hawk_session *session, const char *target, struct hawk_text *text)
+/** Names the command that finds what was skipped, after a sentence. */
+static void refuse(struct hawk_session *session, const char *verb, const char *option,
+		   const char *why, const char *sentence, struct suspects *ret)
 {
+	struct hawk_next *next = &session->next;
+
+	ret->instead.verb = verb;
+	ret->instead.option = option;
+	ret->instead.why = why;
+	hawk_next_add(next, verb, option, NULL, why);
+	hawk_text_puts(&ret->skipped, sentence);
+	hawk_next_append_shell(&ret->skipped, &next->items[next->count - 1]);
+}
+
+/** Appends the reason why suspects are not searched; nothing if they are. */
+static void append_refusal(struct hawk_session *session, struct suspects *ret)
+{
+	struct hawk_text *text = &ret->skipped;
 	uint64_t blocks = session->heap->sums.blocks;
 
 	if (session->settings->no_graph)
@@ -211,18 +206,17 @@ static void append_refusal(struct hawk_session *session, const char *target, str
 		hawk_text_puts(text, "No suspects: this snapshot holds sites and no blocks, so it "
 				     "cannot show who holds one, or for how long.");
 	else if (session->settings->pid && !session->settings->full && !session->settings->suspects)
-		hawk_text_printf(text,
-				 "Suspects, and what is lost, take a longer stop of the process: "
-				 "hawk-core analyze --suspects %s",
-				 target);
+		refuse(session, "analyze", "--suspects", "what is lost, and suspects",
+		       "Suspects, and what is lost, take a longer stop of the process: ", ret);
 	else if (is_too_large(session->heap)) {
 		hawk_text_printf(text,
 				 "No leaks and suspects: the graph of %s blocks would take about "
-				 "%s of memory, and %s are available. What is lost takes half of "
-				 "it: hawk-core leaks %s",
+				 "%s of memory, and %s are available. ",
 				 hawk_quantity_count(blocks).text,
 				 hawk_quantity_bytes(blocks * GRAPH_BYTES_PER_BLOCK).text,
-				 hawk_quantity_bytes(hawk_memory_available()).text, target);
+				 hawk_quantity_bytes(hawk_memory_available()).text);
+		refuse(session, "leaks", NULL, "what is lost, in half of the memory",
+		       "What is lost takes half of it: ", ret);
 		note_skipped(session);
 	}
 }
@@ -282,13 +276,12 @@ static struct hawk_error *find_suspects(struct hawk_session *session, struct sus
 	    !session->heap->knows || !session->heap->sums.blocks)
 		return NULL;
 	ret->wanted = true;
-	append_target(session, &ret->target);
-	append_refusal(session, ret->target.bytes ? ret->target.bytes : "", &ret->skipped);
-	if (ret->target.failed || ret->skipped.failed)
+	append_refusal(session, ret);
+	if (ret->skipped.failed)
 		return &hawk_enomem;
 	ret->report.pointers = &session->report;
 	ret->report.found = &ret->found;
-	ret->report.target = ret->target.bytes;
+	ret->report.next = &session->next;
 	ret->report.skipped = ret->skipped.size ? ret->skipped.bytes : NULL;
 	return ret->report.skipped ? NULL : make_suspects(session, ret);
 }
@@ -297,7 +290,6 @@ static void deinit_suspects(struct suspects *suspects)
 {
 	hawk_suspects_deinit(&suspects->found);
 	hawk_leaks_session_deinit(&suspects->leaks);
-	hawk_text_deinit(&suspects->target);
 	hawk_text_deinit(&suspects->skipped);
 }
 
@@ -455,6 +447,20 @@ static struct hawk_report sections_of(const struct answer *answer)
 	};
 }
 
+/** Adds commands about the suspects, then about what damaged the heap. */
+static void add_next(void *made, struct hawk_next *ret)
+{
+	struct answer *answer = made;
+	const struct suspects *suspects = &answer->suspects;
+
+	if (suspects->instead.verb)
+		hawk_next_add(ret, suspects->instead.verb, suspects->instead.option, NULL,
+			      suspects->instead.why);
+	hawk_next_of_suspects(&suspects->report, ret);
+	if (answer->has_verify && answer->session->settings->json)
+		hawk_next_of_verify(&answer->verify.report, ret);
+}
+
 /** Prints the first screen, and follows pointers for leaks and suspects while it is read. */
 static struct hawk_error *print_text(void *made, const struct hawk_screen *screen)
 {
@@ -470,6 +476,7 @@ static struct hawk_error *print_text(void *made, const struct hawk_screen *scree
 	if (err || screen->output->errnum) // the reader has gone
 		return err;
 	err = find_suspects(session, suspects);
+	add_next(made, &session->next);
 	if (!err && suspects->has_leaks && !answer->has_leaks)
 		hawk_leaks_report_sums(&suspects->leaks.report, screen);
 	if (answer->has_leaks) // made while a process could be read
@@ -498,6 +505,8 @@ const struct hawk_answer hawk_answer_analyze = {
 	.name = "analyze",
 	.bytes = sizeof(struct answer),
 	.make = make,
+	.next = add_next,
+	.text_has_next = true,
 	.text = print_text,
 	.json = print_json,
 	.deinit = deinit,

@@ -30,6 +30,7 @@ struct hawk_error *hawk_answer_make(struct hawk_session *session, const struct h
 	if (!made)
 		return &hawk_enomem;
 	set(session, settings);
+	hawk_session_begin_next(session);
 	err = answer->make(session, made);
 	set(session, ours);
 	if (err)
@@ -43,9 +44,13 @@ struct hawk_error *hawk_answer_put(struct hawk_session *session, const struct ha
 				   const struct hawk_settings *settings, void *made)
 {
 	const struct hawk_settings *ours = set(session, settings);
-	struct hawk_error *err = settings->json ? answer->json(made, session->output)
-						: answer->text(made, &session->screen);
+	struct hawk_error *err;
 
+	hawk_session_begin_next(session);
+	if (answer->next && (answer->text_has_next || hawk_session_can_ask_again(session)))
+		answer->next(made, &session->next);
+	err = settings->json ? answer->json(made, session->output)
+			     : answer->text(made, &session->screen);
 	hawk_answer_destroy(answer, made);
 	set(session, ours);
 	return err;
@@ -76,5 +81,9 @@ struct hawk_error *hawk_answer_print_with(struct hawk_session *session,
 
 struct hawk_error *hawk_answer_print(struct hawk_session *session, const struct hawk_answer *answer)
 {
-	return hawk_answer_print_with(session, answer, session->settings);
+	struct hawk_error *err = hawk_answer_print_with(session, answer, session->settings);
+
+	if (!err && !answer->text_has_next && !session->settings->json)
+		hawk_report_next(&session->next, &session->screen);
+	return err;
 }

@@ -15,6 +15,9 @@ struct hawk_answer {
 	/** Makes the answer to session->settings in `ret`, which is zeros, and lets a process go.
 	 */
 	struct hawk_error *(*make)(struct hawk_session *session, void *ret);
+	/** Adds what the answer leaves open to `ret`. NULL = nothing. */
+	void (*next)(void *made, struct hawk_next *ret);
+	bool text_has_next; /**< text() prints the next commands itself */
 	struct hawk_error *(*text)(void *made, const struct hawk_screen *screen);
 	struct hawk_error *(*json)(void *made, struct hawk_output *output);
 	void (*deinit)(void *made); /**< also after make() failed */
@@ -38,7 +41,8 @@ struct hawk_error *hawk_answer_put(struct hawk_session *session, const struct ha
 /** Accepts NULL. */
 void hawk_answer_destroy(const struct hawk_answer *answer, void *made);
 
-/** Makes and prints the answer to session->settings, to session->output. */
+/** Makes and prints the answer to session->settings, to session->output; as text with the commands
+ * to type next. */
 struct hawk_error *hawk_answer_print(struct hawk_session *session,
 				     const struct hawk_answer *answer);
 

@@ -87,6 +87,7 @@ static bool are_different(const struct hawk_profiled *before, const struct hawk_
 }
 
 struct difference {
+	struct hawk_session *session;
 	struct hawk_profiled before, after;
 	struct hawk_profile *profile; /**< after less before */
 	struct hawk_diff diff;
@@ -138,6 +139,7 @@ static struct hawk_error *judge(struct hawk_session *session, struct difference 
 		.difference = ret->profile,
 		.groups = settings->by > BY_SITE ? &ret->groups : NULL,
 		.findings = &session->findings,
+		.next = &session->next,
 		.before = hawk_text_string(&ret->before_name),
 		.after = hawk_text_string(&ret->after_name),
 		.what = after->profile->what,
@@ -161,12 +163,26 @@ static struct hawk_error *make(struct hawk_session *session, void *made)
 	struct difference *ret = made;
 	struct hawk_error *err = open_both(session, ret);
 
+	ret->session = session;
 	if (!err)
 		err = hawk_profile_difference(ret->after.profile, ret->before.profile,
 					      &ret->profile);
 	if (!err)
 		err = compare(session->settings, ret);
 	return err ? err : judge(session, ret);
+}
+
+static void add_next(void *made, struct hawk_next *ret)
+{
+	struct difference *difference = made;
+	struct hawk_settings settings = *difference->session->settings;
+
+	if (!settings.pid) { // the later core is not the session's
+		settings.executable = settings.table_file = NULL;
+		hawk_text_clear(&ret->core);
+		hawk_settings_append_core(&settings, settings.operands[0], &ret->core);
+	}
+	hawk_next_of_diff(&difference->report, difference->after.has_blocks, ret);
 }
 
 static struct hawk_error *print_text(void *made, const struct hawk_screen *screen)
@@ -199,6 +215,7 @@ static const struct hawk_answer answer = {
 	.name = "diff",
 	.bytes = sizeof(struct difference),
 	.make = make,
+	.next = add_next,
 	.text = print_text,
 	.json = print_json,
 	.deinit = deinit,

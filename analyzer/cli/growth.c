@@ -74,6 +74,11 @@ static struct hawk_error *make(struct hawk_session *session, void *ret)
 	return err;
 }
 
+static void add_next(void *made, struct hawk_next *ret)
+{
+	hawk_next_of_growth(&((struct growth *)made)->report, ret);
+}
+
 static struct hawk_error *print_text(void *made, const struct hawk_screen *screen)
 {
 	struct growth *growth = made;
@@ -97,6 +102,7 @@ const struct hawk_answer hawk_answer_growth = {
 	.name = "growth",
 	.bytes = sizeof(struct growth),
 	.make = make,
+	.next = add_next,
 	.text = print_text,
 	.json = print_json,
 	.deinit = deinit,

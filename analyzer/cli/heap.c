@@ -75,6 +75,11 @@ static struct hawk_error *make(struct hawk_session *session, void *ret)
 	return err;
 }
 
+static void add_next(void *made, struct hawk_next *ret)
+{
+	hawk_next_of_heap(&((struct answer *)made)->report, ret);
+}
+
 static struct hawk_error *print_text(void *made, const struct hawk_screen *screen)
 {
 	struct answer *answer = made;
@@ -98,6 +103,7 @@ static const struct hawk_answer heap_answer = {
 	.name = "heap",
 	.bytes = sizeof(struct answer),
 	.make = make,
+	.next = add_next,
 	.text = print_text,
 	.json = print_json,
 	.deinit = deinit,

@@ -237,6 +237,7 @@ struct hawk_error *hawk_leaks_session_make(struct hawk_session *session, unsigne
 	ret->report.selection = &ret->selection;
 	ret->report.suppressions = ret->suppressions;
 	ret->report.findings = &session->findings;
+	ret->report.next = &session->next;
 	ret->report.source = session->source;
 	ret->report.partial = is_partial(session, &ret->leaks);
 	err = hawk_leak_selection_make(session->heap, session->symbols, &ret->leaks,
@@ -309,6 +310,11 @@ static struct hawk_error *print_json(void *made, struct hawk_output *output)
 	return NULL;
 }
 
+static void add_next(void *made, struct hawk_next *ret)
+{
+	hawk_next_of_leaks(&((struct hawk_leaks_session *)made)->report, ret);
+}
+
 static void deinit(void *made)
 {
 	hawk_leaks_session_deinit(made);
@@ -318,6 +324,7 @@ const struct hawk_answer hawk_answer_leaks = {
 	.name = "leaks",
 	.bytes = sizeof(struct hawk_leaks_session),
 	.make = make,
+	.next = add_next,
 	.text = print_text,
 	.json = print_json,
 	.deinit = deinit,

@@ -40,6 +40,14 @@ static struct hawk_error *make(struct hawk_session *session, void *ret)
 	return err;
 }
 
+static void add_next(void *made, struct hawk_next *ret)
+{
+	struct merged *merged = made;
+
+	if (!merged->folded)
+		hawk_next_of_paths(&merged->session->report, &merged->tree.tree, ret);
+}
+
 static void print_tree(const struct merged *merged, const struct hawk_screen *screen)
 {
 	const struct hawk_pointer_report *report = &merged->session->report;
@@ -86,6 +94,7 @@ static const struct hawk_answer prints = {
 	.name = "merge-paths",
 	.bytes = sizeof(struct merged),
 	.make = make,
+	.next = add_next,
 	.text = print_text,
 	.json = print_json,
 	.deinit = deinit,

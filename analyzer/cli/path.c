@@ -76,6 +76,25 @@ static struct hawk_error *make(struct hawk_session *session, void *ret)
 		   : hawk_paths_prepare(session->paths, path->targets.blocks, path->targets.count);
 }
 
+static void add_next(void *made, struct hawk_next *ret)
+{
+	struct path *path = made;
+	const struct hawk_heap *heap = path->session->heap;
+
+	for (size_t i = 0; i < path->targets.count; i++) {
+		uint32_t block = path->targets.blocks[i], site = hawk_heap_site_at(heap, block);
+
+		if (!hawk_paths_lead_to(path->session->paths, block) && site < heap->site_count) {
+			hawk_next_add_site(ret, "leaks", heap->sites[site].id, "who lost the block");
+			return;
+		}
+	}
+	if (path->targets.count)
+		hawk_next_add_address(ret, "refs",
+				      hawk_block_start(&heap->index, path->targets.blocks[0]),
+				      "what else points at the block");
+}
+
 static struct hawk_error *print_text(void *made, const struct hawk_screen *screen)
 {
 	struct path *path = made;
@@ -114,6 +133,7 @@ static const struct hawk_answer prints = {
 	.name = "path",
 	.bytes = sizeof(struct path),
 	.make = make,
+	.next = add_next,
 	.text = print_text,
 	.json = print_json,
 	.deinit = deinit,

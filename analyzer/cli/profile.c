@@ -193,6 +193,7 @@ struct hawk_error *hawk_session_profile_of(struct hawk_session *session, enum ha
 		return err;
 	ret->life_ns = session->heap->life.end_units * HAWK_BIRTH_UNIT_NS;
 	ret->profile->what = whats[what];
+	ret->has_blocks = hawk_session_has_blocks(session);
 	ret->column = column_of(what, ret->profile);
 	ret->unknown = hawk_heap_unknown_text(session->heap);
 	hawk_session_check(session);

@@ -28,6 +28,7 @@ struct hawk_profiled {
 	uint64_t end_ns;  /**< CLOCK_REALTIME of its end, or of reading it; 0 = unknown */
 	uint64_t life_ns; /**< from the tracer's start to that; 0 = unknown */
 	uint32_t column;  /**< column requested by --what */
+	bool has_blocks;  /**< hawk_session_has_blocks() */
 	/** The reason why the heap is unknown and the profile empty; NULL = known. Not owned. */
 	const char *unknown;
 };

@@ -62,6 +62,14 @@ static struct hawk_error *make(struct hawk_session *session, void *ret)
 	return err ? err : find(session, chosen, refs);
 }
 
+static void add_next(void *made, struct hawk_next *ret)
+{
+	struct refs *refs = made;
+
+	if (refs->count)
+		hawk_next_add_address(ret, "path", refs->items[0].address, "why the block is alive");
+}
+
 static struct hawk_error *print_text(void *made, const struct hawk_screen *screen)
 {
 	struct refs *refs = made;
@@ -85,6 +93,7 @@ static const struct hawk_answer prints = {
 	.name = "refs",
 	.bytes = sizeof(struct refs),
 	.make = make,
+	.next = add_next,
 	.text = print_text,
 	.json = print_json,
 	.deinit = deinit,

@@ -122,6 +122,24 @@ static struct hawk_error *make(struct hawk_session *session, void *ret)
 					  : make_tree(session, retained);
 }
 
+static void add_next(void *made, struct hawk_next *ret)
+{
+	struct retained *retained = made;
+	const struct hawk_heap *heap = retained->report->heap;
+	const struct hawk_retained_block *blocks = retained->blocks.shown.items;
+
+	if (retained->folded)
+		return;
+	if (retained->sites.count)
+		hawk_next_add_site(ret, "path", heap->sites[retained->sites.items[0].site].id,
+				   "why the largest holder's blocks are alive");
+	else if (retained->blocks.shown.count)
+		hawk_next_add_address(ret, "path", hawk_block_start(&heap->index, blocks[0].block),
+				      "why the largest holder is alive");
+	else
+		hawk_next_of_holders(retained->report, &retained->tree.tree, ret);
+}
+
 static void print_tree(struct retained *retained, const struct hawk_screen *screen)
 {
 	const struct hawk_pointer_report *report = retained->report;
@@ -186,6 +204,7 @@ const struct hawk_answer hawk_answer_retained = {
 	.name = "retained",
 	.bytes = sizeof(struct retained),
 	.make = make,
+	.next = add_next,
 	.text = print_text,
 	.json = print_json,
 	.deinit = deinit,

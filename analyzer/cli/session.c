@@ -211,6 +211,7 @@ struct hawk_error *hawk_session_open(struct hawk_session *session,
 
 	if (!err)
 		err = check_paths(settings);
+	session->opened = settings;
 	if (err)
 		return err;
 	if (!core && settings->pid > INT32_MAX)
@@ -313,6 +314,7 @@ int hawk_session_finish(struct hawk_session *session, int code)
 void hawk_session_deinit(struct hawk_session *session)
 {
 	hawk_bar_deinit(&session->bar);
+	hawk_next_deinit(&session->next);
 	hawk_session_drop_heap(session);
 	hawk_symbols_destroy(session->symbols);
 	hawk_target_close(session->target);

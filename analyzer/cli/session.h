@@ -12,6 +12,7 @@
 #include "cli.h"
 #include "hawk/graph/dominators.h"
 #include "hawk/analysis/paths.h"
+#include "hawk/report/next.h"
 #include "hawk/report/pointers.h"
 #include "hawk/report/report.h"
 #include "hawk/analysis/site_freed.h"
@@ -34,6 +35,7 @@ struct hawk_session {
 	struct hawk_findings graph_findings; /**< not reported yet */
 
 	const struct hawk_settings *settings; /**< of the current question */
+	const struct hawk_settings *opened;   /**< with which the target was opened */
 	int code;                             /**< exit code, as far as the verb sets it */
 	bool checked;
 	bool failed;            /**< the answer failed */
@@ -45,7 +47,8 @@ struct hawk_session {
 	struct hawk_output *output;
 	struct hawk_screen screen;
 	struct hawk_pointer_report
-		report; /**< of the current question; see hawk_session_report() */
+		report;        /**< of the current question; see hawk_session_report() */
+	struct hawk_next next; /**< what to ask after the current question */
 	struct hawk_bar bar;
 };
 
@@ -61,6 +64,16 @@ struct hawk_error *hawk_session_open(struct hawk_session *session,
 /** Sets the settings of the next question, and screen and progress accordingly; drops findings
  * that the answer to the last one added. */
 void hawk_session_renew(struct hawk_session *session, const struct hawk_settings *settings);
+
+/** Appends the words that name `core`, or the process if it is NULL, and options for its files. */
+void hawk_settings_append_core(const struct hawk_settings *settings, const char *core,
+			       struct hawk_text *words);
+
+/** Empties session->next, and names the target there. */
+void hawk_session_begin_next(struct hawk_session *session);
+
+/** Returns false if the target came through a pipe, or is a process that ends after the answer. */
+bool hawk_session_can_ask_again(const struct hawk_session *session);
 
 /** Sends the answer to settings->output from now on, or to standard output. */
 struct hawk_error *hawk_session_set_output(struct hawk_session *session,

@@ -31,6 +31,7 @@ struct hawk_error *hawk_session_report(struct hawk_session *session)
 		.reach = session->reach,
 		.symbols = session->symbols,
 		.findings = &session->findings,
+		.next = &session->next,
 		.top = (size_t)session->settings->top,
 		.depth = (size_t)session->settings->depth,
 	};

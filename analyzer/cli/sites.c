@@ -61,6 +61,19 @@ static struct hawk_error *make(struct hawk_session *session, void *ret)
 	return err ? err : hawk_session_list_sites(session, &sites->list);
 }
 
+static void add_next(void *made, struct hawk_next *ret)
+{
+	struct sites *sites = made;
+	const struct hawk_heap *heap = sites->report->heap;
+
+	if (sites->drawn || !heap->knows)
+		return;
+	hawk_site_list_choose(&sites->list, heap, sites->report->chosen);
+	if (sites->list.count)
+		hawk_next_add_site(ret, "merge-paths", heap->sites[sites->list.sites[0]].id,
+				   "what keeps the first site's blocks alive");
+}
+
 static struct hawk_error *draw(struct sites *sites, struct hawk_output *output)
 {
 	const struct hawk_dot dot = {
@@ -99,6 +112,7 @@ const struct hawk_answer hawk_answer_sites = {
 	.name = "sites",
 	.bytes = sizeof(struct sites),
 	.make = make,
+	.next = add_next,
 	.text = print_text,
 	.json = print_json,
 	.deinit = deinit,

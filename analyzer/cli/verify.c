@@ -23,6 +23,7 @@ struct hawk_error *hawk_verify_session_make(struct hawk_session *session,
 		.symbols = session->symbols,
 		.verify = &ret->verify,
 		.findings = &session->findings,
+		.next = &session->next,
 		.source = session->source,
 		.top = (size_t)session->settings->top,
 		.depth = (size_t)session->settings->depth,
@@ -72,6 +73,11 @@ static struct hawk_error *print_json(void *made, struct hawk_output *output)
 	return NULL;
 }
 
+static void add_next(void *made, struct hawk_next *ret)
+{
+	hawk_next_of_verify(&((struct hawk_verify_session *)made)->report, ret);
+}
+
 static void deinit(void *made)
 {
 	hawk_verify_session_deinit(made);
@@ -81,6 +87,7 @@ static const struct hawk_answer verify_answer = {
 	.name = "verify",
 	.bytes = sizeof(struct hawk_verify_session),
 	.make = make,
+	.next = add_next,
 	.text = print_text,
 	.json = print_json,
 	.deinit = deinit,

@@ -57,9 +57,22 @@ static struct hawk_error *make(struct hawk_session *session, void *ret)
 		.symbols = session->symbols,
 		.heap = session->heap,
 		.findings = &session->findings,
+		.next = &session->next,
 		.depth = (size_t)session->settings->depth,
 	};
 	return NULL;
+}
+
+static void add_next(void *made, struct hawk_next *ret)
+{
+	struct whatis *whatis = made;
+
+	for (size_t i = 0; i < whatis->count; i++) {
+		if (whatis->items[i].state != HAWK_BLOCK_LIVE)
+			continue;
+		hawk_next_add_address(ret, "refs", whatis->items[i].address, "who points at the block");
+		return;
+	}
 }
 
 static struct hawk_error *print_text(void *made, const struct hawk_screen *screen)
@@ -82,6 +95,7 @@ static const struct hawk_answer prints = {
 	.name = "whatis",
 	.bytes = sizeof(struct whatis),
 	.make = make,
+	.next = add_next,
 	.text = print_text,
 	.json = print_json,
 	.deinit = deinit,

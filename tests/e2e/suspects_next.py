@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Suspects in lost structures, the command that each of them suggests, and the bytes that sites retain."""
 
+import json
 import os
+import re
+import shlex
+import shutil
 import subprocess
 
 from support import hawk
@@ -102,6 +106,57 @@ def check_retained():
     hawk.expect(all(site["retained_bytes"]["exact"] is False for site in grown["sites"]), "growth: at least")
     suspects = hawk.analyze(core)["suspects"]
     hawk.expect(all(suspect["retained_bytes"]["exact"] for suspect in suspects), "suspects: exactly")
+
+
+def check_next():
+    """Each verb ends with commands that run as they stand: words in JSON, lines for a shell in the text."""
+    spaced = os.path.join(folder, "it's a folder")
+    os.makedirs(spaced)
+    names = {}
+    for shape in ("rings", "kept"):
+        names[shape] = f"{shape} core"
+        shutil.copy(crash(shape), os.path.join(spaced, names[shape]))
+    block = hawk.blocks(os.path.join(spaced, "kept core"), "--top", "1")[0]
+    hawk.debug_directory = None  # it would be in the words of the answers
+    os.chdir(spaced)
+    for shape in names:
+        for words, verbs in NEXT[shape].items():
+            words = [names.get(word, block["address"] if word == "BLOCK" else word) for word in words.split()]
+            core = [] if words[-1] in names.values() else [names[shape]]
+            check_commands([words[0], *core, *words[1:]], verbs)
+    check_commands(["leaks", "--sysroot=/", "--no-native", names["rings"]], ["refs", "source"])
+    with subprocess.Popen(["sleep", "100"]) as process:
+        check_commands(["retained", "--by=block", "--pid", str(process.pid)], ["path"])
+        process.kill()
+    with open(names["rings"], "rb") as file:
+        done = subprocess.run([hawk.CORE, "leaks", "--json", "-"], stdin=file, capture_output=True, check=False)
+    hawk.expect_equal(json.loads(done.stdout)["next"], [], "a pipe cannot be asked again")
+
+
+# By shape and question, the verbs of the next commands.
+NEXT = {
+    "rings": {"leaks": ["refs", "source"], "growth": ["leaks", "source"], "retained --by=tree": ["leaks"],
+              "path --function=^make_node": ["leaks"], "analyze": ["leaks"], "verify": []},
+    "kept": {"leaks": ["growth"], "growth": ["merge-paths", "source"], "retained": ["path"],
+             "retained --by=block": ["path"], "retained --by=root": ["merge-paths"], "sites": ["merge-paths"],
+             "merge-paths --function=make_payload": ["source"], "path BLOCK": ["refs"], "refs BLOCK": ["path"],
+             "whatis BLOCK": ["refs"], "diff rings kept": ["merge-paths", "source"], "heap": []},
+}
+
+
+def check_commands(arguments, verbs):
+    """Asks as JSON and as text, and runs what is suggested."""
+    environment = {**os.environ, "PATH": os.path.dirname(hawk.CORE) + ":" + os.environ["PATH"]}
+    done = hawk.run([hawk.CORE, *arguments, "--json"])
+    commands = [entry["command"] for entry in json.loads(done.stdout or "{}").get("next", [])]
+    hawk.expect_equal([command[:2] for command in commands], [["hawk-core", verb] for verb in verbs], f"{arguments}")
+    text = hawk.run([hawk.CORE, *arguments]).stdout
+    hawk.expect(all(len(line) <= 80 for line in text.splitlines()), f"{arguments}: {text[-500:]}")
+    lines = re.findall("^ +(hawk-core .*)", text.replace("\\\n", ""), re.M)
+    hawk.expect_equal([shlex.split(line) for line in lines], commands, f"{arguments}: {text[-500:]}")
+    for command in commands:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        hawk.expect(done.returncode in (0, 1, 4) and done.stdout, f"{command}: {done.returncode} {done.stderr[-300:]}")
 
 
 folder = hawk.temporary_folder()

@@ -170,5 +170,6 @@ void hawk_report_diff_json(const struct hawk_diff_report *report, struct hawk_ou
 	hawk_json_put_string(&json, "after_unknown", report->after_unknown);
 	put_whole(report, &json);
 	put_rows(report, &json);
-	hawk_json_end(&json, report->findings, hawk_findings_partial(report->findings));
+	hawk_json_end(&json, report->next, report->findings,
+		      hawk_findings_partial(report->findings));
 }

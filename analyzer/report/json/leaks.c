@@ -266,5 +266,5 @@ void hawk_leaks_report_json(const struct hawk_leaks_report *report, struct hawk_
 	put_suppressions(report, &json);
 	put_heuristics(report, &json);
 	put_roots(report, &json);
-	hawk_json_end(&json, report->findings, report->partial);
+	hawk_json_end(&json, report->next, report->findings, report->partial);
 }

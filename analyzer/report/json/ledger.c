@@ -88,5 +88,5 @@ void hawk_report_ledger_json(const struct hawk_ledger_report *report, struct haw
 	for (size_t i = 0; i < end; i++)
 		put_row(ledger, &ledger->rows[i], &json);
 	hawk_json_array_end(&json);
-	hawk_json_end(&json, report->findings, hawk_findings_partial(report->findings));
+	hawk_json_end(&json, NULL, report->findings, hawk_findings_partial(report->findings));
 }

@@ -18,8 +18,10 @@ void hawk_json_begin(struct hawk_json *json, struct hawk_output *output, const c
 	hawk_json_put_string(json, "source", source);
 }
 
-void hawk_json_end(struct hawk_json *json, const struct hawk_findings *findings, bool partial)
+void hawk_json_end(struct hawk_json *json, const struct hawk_next *next,
+		   const struct hawk_findings *findings, bool partial)
 {
+	hawk_report_next_json(next, json);
 	hawk_json_put_frame_table(json);
 	hawk_json_put_findings(json, findings);
 	hawk_json_put_boolean(json, "partial", partial);

@@ -13,6 +13,7 @@
 #include "hawk/output/json.h"
 #include "hawk/graph/reach.h"
 #include "hawk/names/root_name.h"
+#include "hawk/report/next.h"
 
 enum { HAWK_JSON_VERSION = 3 };
 
@@ -20,8 +21,9 @@ enum { HAWK_JSON_VERSION = 3 };
 void hawk_json_begin(struct hawk_json *json, struct hawk_output *output, const char *schema,
 		     const char *source, unsigned lines);
 
-/** Ends it: "frames" (the table), "missing", "damage", "partial". */
-void hawk_json_end(struct hawk_json *json, const struct hawk_findings *findings, bool partial);
+/** Ends it: "next", "frames" (the table), "missing", "damage", "partial". `next` may be NULL. */
+void hawk_json_end(struct hawk_json *json, const struct hawk_next *next,
+		   const struct hawk_findings *findings, bool partial);
 
 /** "missing" and "damage", first those that make the answer incomplete. */
 void hawk_json_put_findings(struct hawk_json *json, const struct hawk_findings *findings);

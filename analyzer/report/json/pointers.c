@@ -70,5 +70,6 @@ void hawk_report_json_begin(const struct hawk_pointer_report *report, struct haw
 
 void hawk_report_json_end(const struct hawk_pointer_report *report, struct hawk_json *json)
 {
-	hawk_json_end(json, report->findings, hawk_findings_partial(report->findings));
+	hawk_json_end(json, report->next, report->findings,
+		      hawk_findings_partial(report->findings));
 }

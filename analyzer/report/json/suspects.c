@@ -100,12 +100,13 @@ static void put_cycle(const struct hawk_suspects_report *suspects,
 	hawk_json_object_end(json);
 }
 
-static void put_suspect(const struct hawk_suspects_report *suspects,
-			const struct hawk_suspect *suspect, struct hawk_json *json)
+static void put_suspect(const struct hawk_suspects_report *suspects, size_t number,
+			struct hawk_json *json)
 {
+	const struct hawk_suspect *suspect = &suspects->found->items[number];
 	CLEANUP(text) struct hawk_text command = {0};
 
-	hawk_suspects_append_command(suspects, suspect, &command);
+	hawk_next_append_shell(&command, &suspects->next->items[number]);
 	hawk_json_object(json);
 	hawk_json_put_site(json, "site", suspects->pointers->heap, suspect->site);
 	hawk_json_put_string(json, "type", hawk_suspects_type(suspects, suspect));
@@ -128,7 +129,7 @@ void hawk_report_suspects_json(const struct hawk_suspects_report *suspects, stru
 	size_t end = hawk_json_put_list(json, "suspects", suspects->found->count);
 
 	for (size_t i = 0; i < end; i++)
-		put_suspect(suspects, &suspects->found->items[i], json);
+		put_suspect(suspects, i, json);
 	hawk_json_array_end(json);
 	hawk_json_put_integer(json, "startup_bytes", suspects->found->startup_bytes);
 	hawk_json_put_string(json, "suspects_skipped", suspects->skipped);

@@ -133,5 +133,5 @@ void hawk_verify_report_json(const struct hawk_verify_report *report, struct haw
 	hawk_json_begin(&json, output, "hawk-core/verify", report->source, DOCUMENT_LINES);
 	hawk_json_limit(&json, report->top, report->depth);
 	hawk_verify_put_json(report, &json);
-	hawk_json_end(&json, report->findings, report->partial);
+	hawk_json_end(&json, report->next, report->findings, report->partial);
 }

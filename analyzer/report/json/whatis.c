@@ -126,6 +126,7 @@ void hawk_report_whatis_json(const struct hawk_report *report, const struct hawk
 		hawk_json_object_end(&json);
 	}
 	hawk_json_array_end(&json);
+	hawk_report_next_json(report->next, &json);
 	hawk_json_put_frame_table(&json);
 	hawk_json_put_findings(&json, report->findings);
 	hawk_json_object_end(&json);

@@ -3,8 +3,6 @@
  * @file
  * Suspects in prose, for first-time users.
  */
-#include <ctype.h>
-#include <inttypes.h>
 #include <string.h>
 
 #include "hawk/base/cleanup.h"
@@ -12,6 +10,7 @@
 #include "hawk/analysis/leaks.h"
 #include "hawk/base/quantity.h"
 #include "hawk/base/utf8.h"
+#include "hawk/report/next.h"
 #include "hawk/report/suspects.h"
 #include "leak_cycles.h"
 #include "site_stacks.h"
@@ -27,49 +26,10 @@ enum {
 
 enum { LEFT_OUT_SHARE = 20 /* of the heap: left-out start-up memory that is mentioned */ };
 
-void hawk_append_shell_word(struct hawk_text *text, const char *word)
-{
-	bool plain = *word, printable = true;
-
-	for (const char *at = word; *at; at++) {
-		plain = plain && (isalnum((unsigned char)*at) || strchr("_./+=:@%,-", *at));
-		printable = printable && *at >= ' ' && *at <= '~';
-	}
-	if (plain) {
-		hawk_text_puts(text, word);
-		return;
-	}
-	hawk_text_puts(text, printable ? "'" : "$'");
-	for (const char *at = word; *at; at++) {
-		if (!printable && (*at < ' ' || *at > '~'))
-			hawk_text_printf(text, "\\x%02x", (unsigned char)*at);
-		else if (!printable && (*at == '\'' || *at == '\\'))
-			hawk_text_printf(text, "\\%c", *at);
-		else if (*at == '\'')
-			hawk_text_puts(text, "'\\''");
-		else
-			hawk_text_append(text, at, 1);
-	}
-	hawk_text_puts(text, "'");
-}
-
 static uint64_t lost_bytes(const struct hawk_suspect *suspect)
 {
 	return suspect->facts.reach_bytes[HAWK_REACH_DEFINITELY_LOST] +
 	       suspect->facts.reach_bytes[HAWK_REACH_INDIRECTLY_LOST];
-}
-
-void hawk_suspects_append_command(const struct hawk_suspects_report *suspects,
-				  const struct hawk_suspect *suspect, struct hawk_text *text)
-{
-	uint64_t id = suspects->pointers->heap->sites[suspect->site].id;
-	bool lost = suspect->lost.objects ||
-		    (suspect->facts.reach_known && 2 * lost_bytes(suspect) >= suspect->facts.bytes);
-
-	hawk_text_printf(text,
-			 lost ? "hawk-core leaks --site=%016" PRIx64 " %s"
-			      : "hawk-core merge-paths --site=%016" PRIx64 " %s",
-			 id, suspects->target);
 }
 
 static void append_name(const struct hawk_suspects_report *suspects, uint32_t site,
@@ -365,25 +325,6 @@ static void put_parts(const struct hawk_suspects_report *suspects, const struct 
 	}
 }
 
-/** Prints a command on one line, or on several that a shell reads as one. */
-static void put_command(const struct hawk_screen *screen, const char *command)
-{
-	hawk_output_fill(screen->output, ' ', COMMAND_INDENT);
-	if (strlen(command) + COMMAND_INDENT <= screen->width) {
-		hawk_output_printf(screen->output, "%s\n", command);
-		return;
-	}
-	/* Break behind the site: the core's name follows and may contain blanks. */
-	const char *site = strstr(command, "--site=");
-	const char *rest = site ? strchr(site, ' ') : NULL;
-
-	if (rest)
-		hawk_output_printf(screen->output, "%.*s \\\n%*s%s\n", (int)(rest - command),
-				   command, COMMAND_INDENT + 2, "", rest + 1);
-	else
-		hawk_output_printf(screen->output, "%s\n", command);
-}
-
 /** "Server::open(int)  app.cpp:89  [Session]" */
 static void append_title(const struct hawk_suspects_report *suspects,
 			 const struct hawk_screen *screen, size_t number, struct hawk_text *text)
@@ -426,18 +367,17 @@ static void put_suspect(const struct hawk_suspects_report *suspects,
 			size_t number)
 {
 	const struct hawk_suspect *suspect = &suspects->found->items[number];
-	CLEANUP(text) struct hawk_text title = {0}, story = {0}, command = {0};
+	CLEANUP(text) struct hawk_text title = {0}, story = {0};
 
 	append_title(suspects, screen, number, &title);
 	append_story(suspects, screen, suspect, &story);
-	hawk_suspects_append_command(suspects, suspect, &command);
 	hawk_output_printf(screen->output, "%s%zu. %s\n", number ? "\n" : "", number + 1,
 			   hawk_text_string(&title));
 	if (is_alike(suspects, screen, number, &title))
 		hawk_site_stacks_put(stacks, suspect->site);
 	put_parts(suspects, screen, suspect);
 	hawk_screen_paragraph(screen, hawk_text_string(&story), INDENT, INDENT);
-	put_command(screen, hawk_text_string(&command));
+	hawk_report_next_command(&suspects->next->items[number], COMMAND_INDENT, screen);
 }
 
 /** Prints all suspects. Even with --full, stacks show only the lines that distinguish equal names.

@@ -151,13 +151,15 @@ CLASS_TEST(a_function_filter_takes_classes)
 CLASS_TEST(suspects_are_classes)
 {
 	struct hawk_suspects found = {0};
+	struct hawk_next next = {0};
 	struct hawk_suspects_report report = {
-		.pointers = &world->report, .target = "core", .found = &found};
+		.pointers = &world->report, .next = &next, .found = &found};
 	struct hawk_json json;
 
 	check(hawk_suspects_find(&world->graph, &world->reach, &world->dominators,
 				 world->report.roots, NULL, true, &found));
 	assert_true(found.count >= 1);
+	hawk_next_of_suspects(&report, &next);
 	class_world_begin(world, true);
 	hawk_report_suspects(&report, &world->screen);
 	class_world_end(world);
@@ -167,6 +169,7 @@ CLASS_TEST(suspects_are_classes)
 	hawk_report_suspects_json(&report, &json);
 	class_world_end_json(world, &json);
 	class_world_expect(world, "ages of blocks need the tracer");
+	hawk_next_deinit(&next);
 	hawk_suspects_deinit(&found);
 }
 

@@ -12,13 +12,16 @@
 #include "hawk/profile/groups.h"
 #include "hawk/report/screen.h"
 
+struct hawk_next;
+
 struct hawk_diff_report {
 	const struct hawk_diff *diff;
 	const struct hawk_profile *difference;    /**< of the same profiles */
 	const struct hawk_profile_groups *groups; /**< of that; NULL = by site */
 	const struct hawk_findings *findings;
-	const char *before, *after; /**< paths of cores, or "process 4711" */
-	const char *what;           /**< "live" */
+	const struct hawk_next *next; /**< for JSON; NULL = none */
+	const char *before, *after;   /**< paths of cores, or "process 4711" */
+	const char *what;             /**< "live" */
 	/** Between the two ends of life, in hours; 0 = not known, or too short for a rate. */
 	double hours;
 	size_t top;         /**< rows; 0 = the default */

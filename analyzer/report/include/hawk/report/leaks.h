@@ -15,6 +15,8 @@
 #include "hawk/output/json.h"
 #include "hawk/report/screen.h"
 
+struct hawk_next;
+
 /** The input of the reports. Owns nothing. */
 struct hawk_leaks_report {
 	const struct hawk_heap *heap;
@@ -28,9 +30,10 @@ struct hawk_leaks_report {
 	const struct hawk_leak_selection *selection;
 	struct hawk_suppressions *suppressions; /**< NULL = none */
 	const struct hawk_findings *findings;
-	bool partial;       /**< the answer is incomplete */
-	const char *source; /**< the core's path as given; NULL for a live process */
-	bool filtered;      /**< the sums are not those of all blocks */
+	const struct hawk_next *next; /**< for JSON; NULL = none */
+	bool partial;                 /**< the answer is incomplete */
+	const char *source;           /**< the core's path as given; NULL for a live process */
+	bool filtered;                /**< the sums are not those of all blocks */
 	/** The leaders that lost the requested site's indirectly lost blocks; NULL = no site was
 	 * requested, or it has no such blocks. */
 	const struct hawk_leak_leader *leaders;

@@ -20,6 +20,8 @@
 #include "hawk/names/site_names.h"
 #include "hawk/analysis/site_tree.h"
 
+struct hawk_next;
+
 /** Shared input of these reports. Owns nothing. */
 struct hawk_pointer_report {
 	const char *source; /**< the core's path; NULL for a process */
@@ -31,6 +33,7 @@ struct hawk_pointer_report {
 	struct hawk_site_names *names;
 	struct hawk_root_namer *roots;
 	const struct hawk_findings *findings;
+	const struct hawk_next *next;           /**< for JSON; NULL = none */
 	const struct hawk_block_filter *filter; /**< NULL = all blocks */
 	const struct hawk_chosen *chosen;       /**< by site; NULL = all blocks, or not needed */
 	const uint64_t *retained;               /**< by site, of these; NULL = not shown */

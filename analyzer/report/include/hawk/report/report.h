@@ -11,6 +11,8 @@
 #include "hawk/analysis/site_list.h"
 #include "hawk/profile/groups.h"
 
+struct hawk_next;
+
 struct hawk_leaks_report;
 struct hawk_verify_report;
 
@@ -20,6 +22,7 @@ struct hawk_report {
 	struct hawk_symbols *symbols;
 	const struct hawk_heap *heap; /**< heap->knows is 0 if it is unknown */
 	const struct hawk_findings *findings;
+	const struct hawk_next *next; /**< for JSON; NULL = none */
 	const struct hawk_leaks_report
 		*leaks; /**< a section of the text, sums of JSON; NULL = none */
 	const struct hawk_fragmentation *fragmentation; /**< of much free memory; NULL = little */

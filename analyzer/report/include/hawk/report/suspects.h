@@ -9,13 +9,12 @@
 #include "hawk/analysis/suspects.h"
 #include "hawk/report/growth.h"
 #include "hawk/report/leaks.h"
+#include "hawk/report/next.h"
 
 /** The input of the report. Owns nothing. */
 struct hawk_suspects_report {
 	const struct hawk_pointer_report *pointers;
-	/** The rest of suggested commands, behind the verb: the shell-quoted core or --pid, and
-	 * file options. */
-	const char *target;
+	const struct hawk_next *next; /**< the first commands are those of the suspects */
 	const char *skipped; /**< the reason why suspects were not searched, a sentence; NULL = they
 				were */
 	const struct hawk_suspects *found;
@@ -37,12 +36,5 @@ void hawk_report_suspects(const struct hawk_suspects_report *suspects,
 
 /** "suspects" and "suspects_skipped" */
 void hawk_report_suspects_json(const struct hawk_suspects_report *suspects, struct hawk_json *json);
-
-/** Appends the command that says more about `suspect`. */
-void hawk_suspects_append_command(const struct hawk_suspects_report *suspects,
-				  const struct hawk_suspect *suspect, struct hawk_text *text);
-
-/** Appends `word` quoted for a shell, in printable ASCII. */
-void hawk_append_shell_word(struct hawk_text *text, const char *word);
 
 #endif

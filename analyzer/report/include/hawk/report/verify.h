@@ -10,16 +10,18 @@
 #include "hawk/report/report.h"
 
 struct hawk_json;
+struct hawk_next;
 
 struct hawk_verify_report {
 	const struct hawk_heap *heap;
 	struct hawk_symbols *symbols;
 	const struct hawk_verify *verify;
 	const struct hawk_findings *findings;
-	const char *source; /**< the core's path; NULL for a process */
-	size_t top;         /**< damages to show; 0 = the default */
-	size_t depth;       /**< lines of each stack; 0 = the default */
-	bool partial;       /**< not everything could be checked */
+	const struct hawk_next *next; /**< for JSON; NULL = none */
+	const char *source;           /**< the core's path; NULL for a process */
+	size_t top;                   /**< damages to show; 0 = the default */
+	size_t depth;                 /**< lines of each stack; 0 = the default */
+	bool partial;                 /**< not everything could be checked */
 };
 
 /** Prints the damages alone, for `analyze`; nothing if there are none. */

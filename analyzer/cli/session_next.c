@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The words that name a question's core again, for suggested commands.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "hawk/base/cleanup.h"
+#include "session.h"
+
+enum { NUMBER_BYTES = 24 };
+
+static void append_option(struct hawk_text *words, const char *option, const char *value)
+{
+	CLEANUP(text) struct hawk_text word = {0};
+
+	if (!value)
+		return;
+	hawk_text_printf(&word, "%s%s", option, value);
+	hawk_next_append_word(words, hawk_text_string(&word));
+}
+
+void hawk_settings_append_core(const struct hawk_settings *settings, const char *core,
+			       struct hawk_text *words)
+{
+	char pid[NUMBER_BYTES];
+
+	append_option(words, "--sysroot=", settings->sysroot);
+	append_option(words, "--debug-dir=", settings->debug_directory);
+	append_option(words, "--exe=", settings->executable);
+	append_option(words, "--table=", settings->table_file);
+	if (settings->no_native)
+		hawk_next_append_word(words, "--no-native");
+	if (core) {
+		append_option(words, core[0] == '-' && core[1] ? "./" : "", core);
+		return;
+	}
+	snprintf(pid, sizeof(pid), "%" PRIu64, settings->pid);
+	hawk_next_append_word(words, "--pid");
+	hawk_next_append_word(words, pid);
+}
+
+void hawk_session_begin_next(struct hawk_session *session)
+{
+	hawk_next_deinit(&session->next);
+	if (session->opened)
+		hawk_settings_append_core(session->opened, session->source, &session->next.core);
+}
+
+bool hawk_session_can_ask_again(const struct hawk_session *session)
+{
+	const char *table = session->opened ? session->opened->table_file : NULL;
+
+	return session->opened && !session->opened->watch &&
+	       (!session->source || strcmp(session->source, "-")) && (!table || strcmp(table, "-"));
+}
