@@ -116,22 +116,13 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 		report.groups = &groups;
 	}
 	if (!err)
-		err = output ? hawk_report_json(&report, output)
-			     : hawk_report_text(&report, &session->screen);
+		err = !output                    ? hawk_report_text(&report, &session->screen)
+		      : session->settings->brief ? hawk_report_brief(&report, output)
+						 : hawk_report_json(&report, output);
 	hawk_profile_groups_deinit(&groups);
 	hawk_profile_destroy(profile);
 	hawk_site_list_deinit(&list);
 	return err;
-}
-
-static struct hawk_error *check(struct hawk_settings *settings)
-{
-	struct hawk_site_filter filter = filter_of(settings);
-
-	if (settings->sort == SORT_CUM && !is_grouped(settings))
-		return hawk_error_create(HAWK_ERROR_USAGE,
-					 "--sort cum needs --by function, file or module");
-	return hawk_site_filter_check(&filter);
 }
 
 /** Returns true if a filter or limit asks for a short answer. */
@@ -139,6 +130,21 @@ static bool is_filtered(const struct hawk_settings *settings)
 {
 	return settings->focus || settings->ignore || settings->min_bytes || settings->by ||
 	       settings->sort;
+}
+
+static struct hawk_error *check(struct hawk_settings *settings)
+{
+	struct hawk_site_filter filter = filter_of(settings);
+
+	settings->json |= settings->brief;
+	if (settings->brief && is_filtered(settings))
+		return hawk_error_create(HAWK_ERROR_USAGE,
+					 "--brief is the whole first screen: no --by, --sort, "
+					 "--focus, --ignore or --min-bytes");
+	if (settings->sort == SORT_CUM && !is_grouped(settings))
+		return hawk_error_create(HAWK_ERROR_USAGE,
+					 "--sort cum needs --by function, file or module");
+	return hawk_site_filter_check(&filter);
 }
 
 /** Returns true if suspects are wanted: not without blocks, and for a process, which stays stopped
@@ -524,6 +530,8 @@ static const struct hawk_option options[] = {
 	{"suspects", '\0', HAWK_OPTION_FLAG, HAWK_AT(suspects), NULL,
 	 "show lost memory and the holders of the largest sites also with --pid; stops the process "
 	 "for longer"},
+	{"brief", '\0', HAWK_OPTION_FLAG, HAWK_AT(brief), NULL,
+	 "the first screen as JSON, in at most 8 kB"},
 	{"no-graph", '\0', HAWK_OPTION_FLAG, HAWK_AT(no_graph), NULL,
 	 "only sum blocks up, in little memory: neither lost memory nor suspects"},
 	{"no-suspects", '\0', HAWK_OPTION_FLAG, HAWK_AT(no_suspects), NULL,

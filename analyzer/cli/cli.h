@@ -79,6 +79,7 @@ struct hawk_settings {
 	bool dot;
 	bool no_suspects;
 	bool no_graph; /**< of analyze */
+	bool brief;    /**< of analyze */
 	bool suspects;
 	uint64_t threads; /**< 0 = one for each processor */
 	struct hawk_number {

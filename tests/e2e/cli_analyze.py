@@ -5,6 +5,7 @@ contract and agrees with the text."""
 import json
 import os
 import re
+import shutil
 
 from support import cli_world, hawk, json_schema
 
@@ -88,6 +89,30 @@ def check_sizes():
     stacks = [site["stack"] for site in parsed["sites"]] + [thread["stack"] for thread in parsed["process"]["threads"]]
     hawk.expect(max(len(stack) for stack in stacks) == 3 and
                 len(parsed["frames"]) == len({frame for stack in stacks for frame in stack}), f"--depth=3: {stacks}")
+
+
+def check_brief():
+    """The first screen as JSON fits into 8 kB and says what the whole document says."""
+    for path in (core, untraced):
+        whole = hawk.analyze(path)
+        text = hawk.text_of("analyze", "--brief", path)
+        brief = json.loads(text)
+        hawk.expect_equal(json_schema.validate(brief, json_schema.load("brief-3.json")), [], f"{path}: {text}")
+        hawk.expect(len(text) < 5000, f"{path}: {len(text)} bytes")
+        hawk.expect_equal([brief[key] for key in ("source", "next", "partial", "suspects_skipped")],
+                          [whole[key] for key in ("source", "next", "partial", "suspects_skipped")], path)
+        hawk.expect_equal([brief["heap"][key] for key in brief["heap"]], [whole["heap"][key] for key in brief["heap"]], path)
+        hawk.expect_equal(([one["site"] for one in brief["suspects"]], brief["lost"]),
+                          ([one["site"] for one in whole["suspects"]], whole["heap"]["lost"]), path)
+    hawk.expect("main" in " ".join(json.loads(hawk.text_of("analyze", "--brief", core))["process"]["thread"]["stack"]),
+                "the stack of the crash")
+    hawk.expect_equal(hawk.run([hawk.CORE, "analyze", "--brief", "--by=file", core]).returncode, hawk.EXIT_USAGE,
+                      "--brief with a filter")
+    # A path that fills the document leaves little room for lists.
+    deep = os.path.join(folder, *["d" * 200] * 12)
+    os.makedirs(deep)
+    short = json.loads(hawk.text_of("analyze", "--brief", shutil.copy(core, os.path.join(deep, "core"))))
+    hawk.expect(len(json.dumps(short)) < 8500 and short["next_shown"] < short["next_total"], f"{short['next_shown']}")
 
 
 def check_process():

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "hawk/output/json.h"
+#include "list.h"
 
 static void put_command(const struct hawk_next_command *command, struct hawk_json *json)
 {
@@ -24,8 +24,9 @@ static void put_command(const struct hawk_next_command *command, struct hawk_jso
 
 void hawk_report_next_json(const struct hawk_next *next, struct hawk_json *json)
 {
-	hawk_json_put_array(json, "next");
-	for (size_t i = 0; next && i < next->count; i++)
+	size_t end = hawk_json_put_list(json, "next", next ? next->count : 0);
+
+	for (size_t i = 0; i < end; i++)
 		put_command(&next->items[i], json);
 	hawk_json_array_end(json);
 }

@@ -274,9 +274,9 @@ static void append_amount(const struct hawk_suspects_report *suspects, uint64_t 
 			 hawk_quantity_share(bytes, suspects->found->heap_bytes).text);
 }
 
-static void append_story(const struct hawk_suspects_report *suspects,
-			 const struct hawk_screen *screen, const struct hawk_suspect *suspect,
-			 struct hawk_text *text)
+void hawk_suspects_append_story(const struct hawk_suspects_report *suspects,
+				const struct hawk_screen *screen,
+				const struct hawk_suspect *suspect, struct hawk_text *text)
 {
 	const struct hawk_leak_cycle *cycle = hawk_suspects_cycle(suspects, suspect);
 	uint64_t bytes = suspect->facts.inuse_bytes;
@@ -325,9 +325,9 @@ static void put_parts(const struct hawk_suspects_report *suspects, const struct 
 	}
 }
 
-/** "Server::open(int)  app.cpp:89  [Session]" */
-static void append_title(const struct hawk_suspects_report *suspects,
-			 const struct hawk_screen *screen, size_t number, struct hawk_text *text)
+void hawk_suspects_append_title(const struct hawk_suspects_report *suspects,
+				const struct hawk_screen *screen, size_t number,
+				struct hawk_text *text)
 {
 	const struct hawk_suspect *suspect = &suspects->found->items[number];
 	const char *type = hawk_suspects_type(suspects, suspect);
@@ -356,7 +356,7 @@ static bool is_alike(const struct hawk_suspects_report *suspects, const struct h
 
 		if (i == number)
 			continue;
-		append_title(suspects, screen, i, &other);
+		hawk_suspects_append_title(suspects, screen, i, &other);
 		alike = !strcmp(hawk_text_string(&other), hawk_text_string(title));
 	}
 	return alike;
@@ -369,8 +369,8 @@ static void put_suspect(const struct hawk_suspects_report *suspects,
 	const struct hawk_suspect *suspect = &suspects->found->items[number];
 	CLEANUP(text) struct hawk_text title = {0}, story = {0};
 
-	append_title(suspects, screen, number, &title);
-	append_story(suspects, screen, suspect, &story);
+	hawk_suspects_append_title(suspects, screen, number, &title);
+	hawk_suspects_append_story(suspects, screen, suspect, &story);
 	hawk_output_printf(screen->output, "%s%zu. %s\n", number ? "\n" : "", number + 1,
 			   hawk_text_string(&title));
 	if (is_alike(suspects, screen, number, &title))

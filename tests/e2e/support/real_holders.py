@@ -37,6 +37,9 @@ def check_screens(core, what):
                       ["leaks", "--exit-code=0"], ["path", "--size=1-"],
                       ["path", "--size=64-8192"], ["growth"]):
         hawk.expect_columns(ask(*arguments, core), f"{what}: {arguments}")
+    for arguments, most in (["--brief"], 8 << 10), (["--json", "--top=10"], 40 << 10):
+        size = len(ask("analyze", *arguments, core))
+        hawk.expect(0 < size <= most, f"{what}: analyze {arguments}: {size} bytes")
 
 
 def check_sums(core, what):

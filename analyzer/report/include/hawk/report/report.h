@@ -49,6 +49,9 @@ struct hawk_error *hawk_report_text(const struct hawk_report *report,
 /** The document described in docs/json.md. */
 struct hawk_error *hawk_report_json(const struct hawk_report *report, struct hawk_output *output);
 
+/** The same in at most 8 KiB: "hawk-core/brief". */
+struct hawk_error *hawk_report_brief(const struct hawk_report *report, struct hawk_output *output);
+
 /** Prints, in place of a section about an unknown heap, "Leaks: unknown, the process was not
  * traced", and then how to reach `goal` ("find leaks") next time. */
 void hawk_report_put_unknown(const struct hawk_heap *heap, const struct hawk_screen *screen,

@@ -34,6 +34,15 @@ const char *hawk_suspects_type(const struct hawk_suspects_report *suspects,
 void hawk_report_suspects(const struct hawk_suspects_report *suspects,
 			  const struct hawk_screen *screen);
 
+/** Appends "Server::open(int)  app.cpp:89  [Session]", fitted to the screen. */
+void hawk_suspects_append_title(const struct hawk_suspects_report *suspects,
+				const struct hawk_screen *screen, size_t number,
+				struct hawk_text *text);
+/** Appends sentences: how much, who holds it, how it grows. */
+void hawk_suspects_append_story(const struct hawk_suspects_report *suspects,
+				const struct hawk_screen *screen,
+				const struct hawk_suspect *suspect, struct hawk_text *text);
+
 /** "suspects" and "suspects_skipped" */
 void hawk_report_suspects_json(const struct hawk_suspects_report *suspects, struct hawk_json *json);
 
