@@ -85,7 +85,8 @@ static void add_next(void *made, struct hawk_next *ret)
 		uint32_t block = path->targets.blocks[i], site = hawk_heap_site_at(heap, block);
 
 		if (!hawk_paths_lead_to(path->session->paths, block) && site < heap->site_count) {
-			hawk_next_add_site(ret, "leaks", heap->sites[site].id, "who lost the block");
+			hawk_next_add_site(ret, "leaks", heap->sites[site].id,
+					   "who lost the block");
 			return;
 		}
 	}

@@ -67,7 +67,8 @@ static void add_next(void *made, struct hawk_next *ret)
 	struct refs *refs = made;
 
 	if (refs->count)
-		hawk_next_add_address(ret, "path", refs->items[0].address, "why the block is alive");
+		hawk_next_add_address(ret, "path", refs->items[0].address,
+				      "why the block is alive");
 }
 
 static struct hawk_error *print_text(void *made, const struct hawk_screen *screen)

@@ -70,7 +70,8 @@ static void add_next(void *made, struct hawk_next *ret)
 	for (size_t i = 0; i < whatis->count; i++) {
 		if (whatis->items[i].state != HAWK_BLOCK_LIVE)
 			continue;
-		hawk_next_add_address(ret, "refs", whatis->items[i].address, "who points at the block");
+		hawk_next_add_address(ret, "refs", whatis->items[i].address,
+				      "who points at the block");
 		return;
 	}
 }
