@@ -63,7 +63,7 @@ def check_tools():
 def check_answers():
     client = Client()
     hawk.expect_equal(client.call("leaks"), (True, ["no core is open: call open first\n"]), "nothing open")
-    same(client.whole("open", core=core), verb("analyze", "-n10"), "open")
+    same(client.whole("open", core=core), verb("analyze", "--brief"), "open")
     hub, name = hex(truth["hub"]), hex(truth["name"])
     for tool, arguments, words in (
             ("analyze", {"by": "function", "top": "3"}, ["--by=function", "-n3"]), ("leaks", {}, ["-n10"]),

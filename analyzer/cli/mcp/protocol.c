@@ -20,7 +20,7 @@ enum {
 static const char *const versions[] = {"2025-11-25", "2025-06-18", "2024-11-05"};
 
 static const char instructions[] =
-	"Call open with the path of a core first; its answer is the first screen of analyze. Then "
+	"Call open with the path of a core first; its answer is the first screen. Then "
 	"ask on: a site's id is the argument site of other tools, addresses are written as "
 	"\"0x...\". leaks: what nothing points to any more. path, refs: why a block is alive. "
 	"retained: what holds most. growth: leak, cache or start-up. source: the lines. Each "

@@ -19,7 +19,7 @@ const struct hawk_mcp_tool hawk_mcp_open = {
 	.verb = &hawk_verb_analyze,
 	.operand = "core",
 	.operand_help = "path of the core, snapshot or table file, which replaces the open one",
-	.word = TOP,
+	.word = "--brief",
 };
 
 static const struct hawk_mcp_tool analyze = {.verb = &hawk_verb_analyze, .word = TOP};
@@ -177,8 +177,8 @@ static json_t *describe(const struct hawk_mcp_tool *tool)
 	return json_pack("{s:s, s:s, s:s, s:o, s:{s:b, s:b}}", "name", name_of(tool), "title",
 			 opens ? "open a core, and see who owned its memory" : tool->verb->summary,
 			 "description",
-			 opens ? "Loads the core that all other tools ask. The answer is that of "
-				 "analyze."
+			 opens ? "Loads the core that all other tools ask. The answer is the first "
+				 "screen, as of hawk-core analyze --brief."
 			       : tool->verb->details,
 			 "inputSchema", schema_of_tool(tool), "annotations", "readOnlyHint", true,
 			 "openWorldHint", false);
