@@ -51,6 +51,7 @@ struct hawk_error *hawk_html_map_make(const struct hawk_target *target,
 	if (err)
 		return err;
 	ret->allocators = allocators;
+	ret->resident_known = !hawk_target_snapshot(target);
 	ret->uses = calloc(ret->map.count + 1, sizeof(*ret->uses));
 	if (!ret->uses)
 		return &hawk_enomem;
@@ -63,6 +64,18 @@ void hawk_html_map_deinit(struct hawk_html_map *map)
 {
 	free(map->uses);
 	hawk_memory_map_deinit(&map->map);
+}
+
+/** Returns true for the tracer's memory: its own source below a traced heap, else what no allocator
+ * calls metadata. */
+static bool is_tracers(const struct hawk_heap *allocators, const struct hawk_heap_span *span)
+{
+	struct hawk_allocator allocator;
+
+	if (span->source == TRACER || span->kind != HAWK_SPAN_METADATA)
+		return span->source == TRACER;
+	return span->source >= allocators->found_count ||
+	       !hawk_allocator_describe(&allocators->found[span->source], &allocator);
 }
 
 /** Appends "glibc main arena", "jemalloc arena 3", "mimalloc" or "heap". */
@@ -94,7 +107,7 @@ static void put_use(const struct hawk_html_map *map, size_t i, struct hawk_json 
 	CLEANUP(text) struct hawk_text arena = {0};
 	const char *use = "other";
 
-	if (span && span->source == TRACER)
+	if (span && is_tracers(map->allocators, span))
 		use = "tracer";
 	else if (span)
 		use = "heap";
@@ -106,7 +119,8 @@ static void put_use(const struct hawk_html_map *map, size_t i, struct hawk_json 
 		append_arena(&arena, map->allocators, span);
 	hawk_json_put_string(json, "use", use);
 	hawk_json_put_string(json, "arena", arena.bytes);
-	hawk_json_put_integer(json, "resident_bytes", map->uses[i].resident_bytes);
+	hawk_json_put_integer_if(json, "resident_bytes", map->resident_known,
+				 map->uses[i].resident_bytes);
 }
 
 static void put_row(const struct hawk_html_map *map, size_t i, struct hawk_json *json)

@@ -60,6 +60,7 @@ struct hawk_html_map {
 	struct hawk_memory_map map;
 	struct hawk_html_use *uses; /**< by row */
 	const struct hawk_heap *allocators;
+	bool resident_known; /**< not of a snapshot, which lacks most contents */
 };
 
 /** Makes the map; `allocators` as for hawk_balance_make(). Reads; deinitialize `ret` also after an

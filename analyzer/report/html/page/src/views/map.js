@@ -10,7 +10,6 @@ import { choice, legend } from "./controls.js";
 const HEIGHT = 460;
 const HEAD = 20;
 const LETTER = 7.2; // pixels, rather too many than too few
-const SIZES = [["resident", "resident memory"], ["all", "address space"]];
 const USES = {
   heap: "Heap",
   stack: "Thread stacks",
@@ -87,17 +86,19 @@ export function mapView(report) {
   let state = null;
   const draw = () => {
     const by = state.by === "all" ? "all" : "resident";
-    const size = by === "all" ? (m) => m.bytes : (m) => m.resident_bytes;
     const { mappings, mappings_left_out_bytes: rest } = report.page;
+    const known = mappings.some((m) => m.resident_bytes !== null); // not of a snapshot
+    const size = by === "all" ? (m) => m.bytes : (m) => (known ? m.resident_bytes : m.present_bytes);
+    const sizes = [["resident", known ? "resident memory" : "in the core"], ["all", "address space"]];
     const root = hierarchy(treeOf(mappings, size)).sum((d) => (d.mapping ? size(d.mapping) : 0)).sort((a, b) => b.value - a.value);
     treemap().tile(treemapSquarify).size([box.clientWidth, HEIGHT]).paddingInner(1).paddingTop((node) => (node.depth === 1 && headOf(node) ? HEAD : 0)).round(true)(root);
     const groups = root.children ?? [];
     const heads = groups.filter(headOf).map((group) => place(h("div", { class: "tile-head" }, headOf(group)), group, HEAD));
     fill(box, ...heads, ...root.leaves().filter((n) => n.data.mapping && n.x1 - n.x0 >= 1 && n.y1 - n.y0 >= 1).map((n) => tile(n, size)));
     const shown = mappings.filter(size).length;
-    note.textContent = `${plural(shown, "mapping")}, ${bytes(root.value)}${by === "all" ? "" : ": pages that are not all zeros"}${rest ? `; smaller ones with ${bytes(rest)} of address space are left out` : ""}`;
+    note.textContent = `${plural(shown, "mapping")}, ${bytes(root.value)}${by === "all" || !known ? "" : ": pages that are not all zeros"}${rest ? `; smaller ones with ${bytes(rest)} of address space are left out` : ""}`;
     fill(key, legend(groups.map((g) => [`use-${g.data.use}`, null, `${g.data.name} ${bytes(g.value)}`])));
-    fill(controls, choice("Size", by, SIZES, (value) => go({ by: value })));
+    fill(controls, choice("Size", by, sizes, (value) => go({ by: value })));
     fill(rows, table(mappings, root.value, size));
   };
   const observer = new ResizeObserver(() => state && draw());
