@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends in the way that the first argument names, with 100-byte blocks that leak() lost, and with blocks that only a
-// thread's stack or registers hold.
+// Ends in the way that the first argument names, with 100-byte blocks that leak() lost, and with
+// blocks that only a thread's stack or registers hold.
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -86,9 +86,13 @@ static int wait_for(pid_t child)
 }
 
 struct Static {
-	std::vector<std::string> strings{"a string that is longer than its own buffer", "and another one of such strings"};
+	std::vector<std::string> strings{"a string that is longer than its own buffer",
+					 "and another one of such strings"};
 	char *block = new char[100];
-	~Static() { delete[] block; }
+	~Static()
+	{
+		delete[] block;
+	}
 };
 
 static volatile sig_atomic_t signals;
@@ -189,7 +193,8 @@ int main(int argc, char **argv)
 		child = vfork();
 		if (!child)
 			_exit(3);
-		if (wait_for(child) != 3 || posix_spawn(&child, self, nullptr, nullptr, arguments, environ))
+		if (wait_for(child) != 3 ||
+		    posix_spawn(&child, self, nullptr, nullptr, arguments, environ))
 			return 1;
 		return wait_for(child) == 5 ? 0 : 1;
 	}
