@@ -7,16 +7,14 @@ import os
 import shutil
 
 from support import hawk, holder_world
-from support.mcp_client import Client
+from support.mcp_client import Client, without_missing
 
 TOOLS = {"open", "analyze", "leaks", "path", "merge-paths", "refs", "whatis", "retained", "growth", "diff", "sql", "source"}
 
 
 def same(found, wanted, what):
-    """Documents are equal but for findings about names, which a session keeps from one question to the next."""
     if found.startswith("{"):
-        found, wanted = ({**json.loads(text), "missing": None, "missing_shown": None, "missing_total": None}
-                         for text in (found, wanted))
+        found, wanted = without_missing(found), without_missing(wanted)
     hawk.expect(found == wanted, f"{what}: found {str(found)[:200]}, wanted {str(wanted)[:200]}")
 
 

@@ -7,6 +7,11 @@ import subprocess
 from support import hawk
 
 
+def without_missing(document):
+    """Its fields but for findings, which a session keeps from one question to the next."""
+    return {key: value for key, value in json.loads(document).items() if not key.startswith("missing")}
+
+
 class Client:
     """A server, started; with the handshake done unless `handshake` is False."""
 
