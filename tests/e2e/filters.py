@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# ctest: timeout=600
 """Filters mean the same in every verb: what the blocks of each class of sizes, ages or types have, taken together, is
 what all blocks have, and as many blocks are meant as `blocks` lists."""
 

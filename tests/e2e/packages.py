@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# ctest: timeout=600
 """The configuration with packages missing: it stops and names each one that nothing works without, and
 lists the features that it leaves out for want of the others. What is left builds, also without cmocka.
 
