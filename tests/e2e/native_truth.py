@@ -202,7 +202,8 @@ def answers(core):
     heap = {key: value for key, value in analysis["heap"].items() if key != "allocators"}
     return {"blocks": blocks_of(core), "heap": heap, "sites": analysis["sites"],
             "missing": [item["key"] for item in analysis["missing"] if item["key"].startswith("heap")],
-            "leaks": {key: value for key, value in lost.items() if key != "source"}}
+            "leaks": {key: value for key, value in lost.items()
+                      if key not in ("source", "next")}}
 
 
 def check_views():

@@ -111,7 +111,7 @@ def drawn(text):
 
 def check_drawn(arguments, slow, code):
     """The answer is the same, nothing is left, and all lines are bars; shares by stage."""
-    plain = subprocess.run([hawk.CORE, *arguments], capture_output=True)
+    plain = subprocess.run(hawk.question([hawk.CORE, *arguments]), capture_output=True)
     hawk.expect_equal(code, plain.returncode, f"{arguments}: exit code")
     hawk.expect_equal(slow.answer(), plain.stdout, f"{arguments}: the answer")
     hawk.expect_equal(screen(slow.text), "", f"{arguments}: left on the terminal")
