@@ -187,14 +187,16 @@ static void note_skipped(struct hawk_session *session)
 static void refuse(struct hawk_session *session, const char *verb, const char *option,
 		   const char *why, const char *sentence, struct suspects *ret)
 {
-	struct hawk_next *next = &session->next;
+	struct hawk_next next = {0};
 
 	ret->instead.verb = verb;
 	ret->instead.option = option;
 	ret->instead.why = why;
-	hawk_next_add(next, verb, option, NULL, why);
+	hawk_settings_append_core(session->opened, session->source, &next.core);
+	hawk_next_add(&next, verb, option, NULL, why);
 	hawk_text_puts(&ret->skipped, sentence);
-	hawk_next_append_shell(&ret->skipped, &next->items[next->count - 1]);
+	hawk_next_append_shell(&ret->skipped, &next.items[0]);
+	hawk_next_deinit(&next);
 }
 
 /** Appends the reason why suspects are not searched; nothing if they are. */
@@ -482,6 +484,7 @@ static struct hawk_error *print_text(void *made, const struct hawk_screen *scree
 	if (err || screen->output->errnum) // the reader has gone
 		return err;
 	err = find_suspects(session, suspects);
+	hawk_session_begin_next(session); // those of before lack the suspects
 	add_next(made, &session->next);
 	if (!err && suspects->has_leaks && !answer->has_leaks)
 		hawk_leaks_report_sums(&suspects->leaks.report, screen);

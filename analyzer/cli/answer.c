@@ -30,7 +30,6 @@ struct hawk_error *hawk_answer_make(struct hawk_session *session, const struct h
 	if (!made)
 		return &hawk_enomem;
 	set(session, settings);
-	hawk_session_begin_next(session);
 	err = answer->make(session, made);
 	set(session, ours);
 	if (err)

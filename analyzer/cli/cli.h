@@ -18,6 +18,9 @@
 #include "hawk/names/site_prefix.h"
 #include "hawk/base/text.h"
 
+/** Words of --paths. */
+enum hawk_paths_choice { HAWK_PATHS_CHOICE_FULL = 1, HAWK_PATHS_CHOICE_BASE };
+
 enum hawk_exit {
 	HAWK_EXIT_OK = 0,
 	HAWK_EXIT_CONDITION = 1,  /**< leaks were found, or a block was not */
@@ -67,7 +70,7 @@ struct hawk_settings {
 	int rows;               /**< table, csv, json */
 	int format;             /**< of export */
 	int what;               /**< live, total, lost */
-	int paths;              /**< of snapshot and mcp: full, base */
+	int paths;              /**< of snapshot and mcp: enum hawk_paths_choice */
 	const char *filter;     /**< of mcp */
 	bool sites_only;        /**< of snapshot */
 	bool plumbing;

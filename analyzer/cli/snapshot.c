@@ -9,12 +9,10 @@
 #include "hawk/snapshot/writer.h"
 #include "session.h"
 
-enum { PATHS_BASE = 2 };
-
 static uint64_t flags_of(const struct hawk_settings *settings)
 {
 	return (settings->sites_only ? HAWK_SNAPSHOT_SITES_ONLY : 0) |
-	       (settings->paths == PATHS_BASE ? HAWK_SNAPSHOT_BASE_PATHS : 0);
+	       (settings->paths == HAWK_PATHS_CHOICE_BASE ? HAWK_SNAPSHOT_BASE_PATHS : 0);
 }
 
 /** Returns true if blocks are to be written. */

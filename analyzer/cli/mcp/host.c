@@ -17,7 +17,6 @@
 enum {
 	PAGE_BYTES = 20000,
 	NOTES_BYTES_MAX = 4000,
-	PATHS_BASE = 2, /**< second word of --paths */
 };
 
 /** Copies the answer, and ends one that is too long. */
@@ -118,7 +117,7 @@ static bool open_core(struct hawk_mcp_host *host, struct hawk_mcp_words *words)
 		close_core(host);
 		return false;
 	}
-	if (host->settings->paths == PATHS_BASE)
+	if (host->settings->paths == HAWK_PATHS_CHOICE_BASE)
 		host->session.source = hawk_path_base(path);
 	return answer(host, hawk_mcp_open.verb, &host->opened);
 }
@@ -151,7 +150,7 @@ static bool ask(struct hawk_mcp_host *host, const struct hawk_mcp_tool *tool,
 static struct hawk_error *make_fit_to_leave(const struct hawk_mcp_host *host,
 					    struct hawk_text *text)
 {
-	if (host->settings->paths == PATHS_BASE)
+	if (host->settings->paths == HAWK_PATHS_CHOICE_BASE)
 		hawk_mcp_cut_paths(text);
 	if (text->failed)
 		return &hawk_enomem;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What is done to a text before it leaves the server: paths cut to base names, a filter command.
+ * Prepares a text to leave the server: cuts paths to base names, and runs the filter command.
  */
 #ifndef HAWK_ANALYZER_CLI_MCP_OUTGOING_H
 #define HAWK_ANALYZER_CLI_MCP_OUTGOING_H

@@ -76,7 +76,7 @@ static const char *const offered[] = {
 	"verdict", "heuristics", "no-graph", "no-suspects",
 };
 
-/** Those that open has. */
+/** Options that `open` takes. */
 static const char *const offered_to_open[] = {"exe", "debug-dir", "sysroot"};
 
 static const char *name_of(const struct hawk_mcp_tool *tool)

@@ -5,8 +5,6 @@
  */
 #include "glibc.h"
 
-enum { PAGE_BYTES = 4096 };
-
 static uint64_t bytes_of(uint64_t size)
 {
 	return size & ~(uint64_t)HAWK_CHUNK_FLAGS;
@@ -32,7 +30,7 @@ static uint64_t fence_bytes(struct hawk_near *near, uint64_t at)
 	    bytes_of(first) != HAWK_CHUNK_HEADER_BYTES ||
 	    bytes_of(second) > HAWK_CHUNK_HEADER_BYTES || !(second & HAWK_CHUNK_IN_USE))
 		return 0;
-	if (end % PAGE_BYTES && hawk_word(near, end + HAWK_CHUNK_SIZE_OFFSET, &third) &&
+	if (end % HAWK_GLIBC_PAGE_BYTES && hawk_word(near, end + HAWK_CHUNK_SIZE_OFFSET, &third) &&
 	    third == (HAWK_CHUNK_HEADER_BYTES | HAWK_CHUNK_IN_USE))
 		end += HAWK_CHUNK_HEADER_BYTES;
 	return end - at;

@@ -6,7 +6,7 @@
  */
 #include "glibc.h"
 
-enum { PAGE_BYTES = 4096, ALIGNMENT_MAX_LOG2 = 21 };
+enum { ALIGNMENT_MAX_LOG2 = 21 };
 
 /** Offsets in struct malloc_par. */
 static const struct parameters_layout {
@@ -140,7 +140,7 @@ static bool is_mapped(const struct hawk_glibc *glibc, struct hawk_near *near, ui
 		gap &= ~UINT64_C(1); /* huge pages */
 	size &= ~(uint64_t)HAWK_CHUNK_FLAGS;
 	if (at - gap != base || size < HAWK_CHUNK_BYTES_MIN || at >= limit || size > limit - at ||
-	    tail > limit - at - size || (gap + size + tail) % PAGE_BYTES)
+	    tail > limit - at - size || (gap + size + tail) % HAWK_GLIBC_PAGE_BYTES)
 		return false;
 	*ret = (struct hawk_glibc_run){
 		.base = base,

@@ -7,7 +7,6 @@
 #include "glibc.h"
 
 enum {
-	PAGE_BYTES = 4096,
 	HEAPS_MAX = 1 << 20,
 	GAP_MAX = 1 << 20 /* foreign sbrk() between two pieces */
 };
@@ -172,7 +171,7 @@ static struct hawk_error *add_pieces(struct hawk_glibc *glibc, struct hawk_near 
 		if (known->sound - end > GAP_MAX || known->sound >= run->end ||
 		    !ends_well(glibc, near, run, known->sound, known, &end))
 			return NULL;
-		*(known->sound % PAGE_BYTES ? sum : &known->gaps) += known->sound - *at;
+		*(known->sound % HAWK_GLIBC_PAGE_BYTES ? sum : &known->gaps) += known->sound - *at;
 		*at = known->sound;
 	}
 }
@@ -234,7 +233,7 @@ static struct hawk_error *add_main(struct hawk_glibc *glibc, struct hawk_near *n
 	/* sbrk() gives whole pages; another end is that of an overwritten size. */
 	if (hawk_word(near, arena->top + HAWK_CHUNK_SIZE_OFFSET, &size) &&
 	    (size & ~(uint64_t)HAWK_CHUNK_FLAGS) <= run.end - arena->top &&
-	    (arena->top + (size & ~(uint64_t)HAWK_CHUNK_FLAGS)) % PAGE_BYTES == 0)
+	    (arena->top + (size & ~(uint64_t)HAWK_CHUNK_FLAGS)) % HAWK_GLIBC_PAGE_BYTES == 0)
 		run.end = arena->top + (size & ~(uint64_t)HAWK_CHUNK_FLAGS);
 	run.start = run.base = align(run.end - arena->system_bytes);
 	if (arena->is_contiguous && arena->system_bytes < run.end &&

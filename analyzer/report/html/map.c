@@ -82,12 +82,12 @@ static bool is_tracers(const struct hawk_heap *allocators, const struct hawk_hea
 static void append_arena(struct hawk_text *text, const struct hawk_heap *allocators,
 			 const struct hawk_heap_span *span)
 {
-	const struct hawk_heap_found *found = &allocators->found[span->source];
+	const struct hawk_heap_found *found =
+		span->source < allocators->found_count ? &allocators->found[span->source] : NULL;
 	struct hawk_allocator allocator;
 	struct hawk_allocator_arena arena;
 
-	if (span->source >= allocators->found_count ||
-	    !hawk_allocator_describe(found, &allocator)) {
+	if (!found || !hawk_allocator_describe(found, &allocator)) {
 		hawk_text_puts(text, "heap");
 		return;
 	}
@@ -107,16 +107,16 @@ static void put_use(const struct hawk_html_map *map, size_t i, struct hawk_json 
 	CLEANUP(text) struct hawk_text arena = {0};
 	const char *use = "other";
 
-	if (span && is_tracers(map->allocators, span))
+	if (span && is_tracers(map->allocators, span)) {
 		use = "tracer";
-	else if (span)
+	} else if (span) {
 		use = "heap";
-	else if (row->stack)
-		use = "stack";
-	else if (row->path)
-		use = "file";
-	if (use[0] == 'h')
 		append_arena(&arena, map->allocators, span);
+	} else if (row->stack) {
+		use = "stack";
+	} else if (row->path) {
+		use = "file";
+	}
 	hawk_json_put_string(json, "use", use);
 	hawk_json_put_string(json, "arena", arena.bytes);
 	hawk_json_put_integer_if(json, "resident_bytes", map->resident_known,

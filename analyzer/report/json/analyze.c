@@ -132,11 +132,7 @@ static void put_heap(const struct hawk_report *report, struct hawk_json *json)
 		heap->knows & HAWK_HEAP_ACCOUNTING; // a table file has no memory of its process
 
 	hawk_json_put_object(json, "heap");
-	if (heap->knows || heap->unknown == HAWK_HEAP_NOT_TRACED)
-		hawk_json_put_boolean(json, "traced", heap->knows & HAWK_HEAP_STACKS);
-	else
-		hawk_json_put_null(json, "traced");
-	hawk_json_put_string(json, "unknown", hawk_heap_unknown_text(heap));
+	hawk_json_put_knowledge(json, heap);
 	if (!heap->knows) {
 		put_unknown_heap(heap, json);
 		hawk_json_object_end(json);

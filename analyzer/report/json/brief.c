@@ -99,11 +99,7 @@ static void put_heap(const struct hawk_report *report, struct hawk_json *json)
 	bool counted = heap->knows & HAWK_HEAP_COUNTERS;
 
 	hawk_json_put_object(json, "heap");
-	if (heap->knows || heap->unknown == HAWK_HEAP_NOT_TRACED)
-		hawk_json_put_boolean(json, "traced", heap->knows & HAWK_HEAP_STACKS);
-	else
-		hawk_json_put_null(json, "traced");
-	hawk_json_put_string(json, "unknown", hawk_heap_unknown_text(heap));
+	hawk_json_put_knowledge(json, heap);
 	hawk_json_put_integer_if(json, "inuse_objects", heap->knows, heap->sums.blocks);
 	hawk_json_put_integer_if(json, "inuse_bytes", heap->knows, heap->sums.bytes);
 	hawk_json_put_integer_if(json, "writable_bytes", heap->knows & HAWK_HEAP_ACCOUNTING,

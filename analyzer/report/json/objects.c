@@ -106,6 +106,15 @@ void hawk_json_put_scope_path(struct hawk_json *json, const char *key,
 	hawk_json_array_end(json);
 }
 
+void hawk_json_put_knowledge(struct hawk_json *json, const struct hawk_heap *heap)
+{
+	if (heap->knows || heap->unknown == HAWK_HEAP_NOT_TRACED)
+		hawk_json_put_boolean(json, "traced", heap->knows & HAWK_HEAP_STACKS);
+	else
+		hawk_json_put_null(json, "traced");
+	hawk_json_put_string(json, "unknown", hawk_heap_unknown_text(heap));
+}
+
 void hawk_json_put_site(struct hawk_json *json, const char *key, const struct hawk_heap *heap,
 			uint32_t site)
 {

@@ -36,6 +36,9 @@ void hawk_json_put_site_stack(struct hawk_json *json, struct hawk_symbols *symbo
 void hawk_json_put_scope_path(struct hawk_json *json, const char *key,
 			      const struct hawk_table *table, uint32_t label);
 
+/** "traced" and "unknown". */
+void hawk_json_put_knowledge(struct hawk_json *json, const struct hawk_heap *heap);
+
 /** The id of a site; null if it does not exist. */
 void hawk_json_put_site(struct hawk_json *json, const char *key, const struct hawk_heap *heap,
 			uint32_t site);

@@ -47,7 +47,7 @@ struct task {
 	enum task_state state;
 	bool announced; /**< by the stop of the thread that started it */
 	bool foreign;   /**< of a process that is not to be followed */
-	/** Of a process's leader: it runs a program of its own, in memory of its own. */
+	/** Leaders only: the process runs a program in memory of its own. */
 	bool readable;
 };
 

@@ -23,7 +23,7 @@ struct hawk_object_link {
 
 struct hawk_object_links {
 	struct hawk_object_link items[HAWK_OBJECT_LINKS];
-	/** Of all. Behind HAWK_OBJECT_LINKS items, pointers rather than blocks are counted. */
+	/** Length of the whole list. Beyond HAWK_OBJECT_LINKS it counts pointers, not blocks. */
 	uint64_t count;
 };
 
