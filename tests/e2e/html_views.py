@@ -6,12 +6,9 @@ the sums of `analyze`; what axe-core says of each, light and dark; hostile names
 
 import os
 import shutil
-import struct
-import subprocess
 import sys
-import zlib
 
-from support import hawk, readers
+from support import firefox, hawk, readers
 
 PAGE = os.path.join(hawk.SOURCE, "analyzer", "report", "html", "page")
 # A function's name cannot hold these, a scope's can.
@@ -88,40 +85,19 @@ def check_views():
     hawk.expect("live" in done.get("profiles", []) and "lost" in done.get("profiles", []), f"{done.get('profiles')}")
 
 
-def png_lines(path):
-    """Returns the number of different pixel lines in a PNG with 8 bits per channel."""
-    data = hawk.read(path)
-    width, _, depth, kind = struct.unpack(">IIBB", data[16:26])
-    hawk.expect_equal(depth, 8, "bits")
-    packed, at = b"", 8
-    while at < len(data):
-        size, what = struct.unpack(">I4s", data[at:at + 8])
-        packed += data[at + 8:at + 8 + size] if what == b"IDAT" else b""
-        at += 12 + size
-    pixel = {2: 3, 6: 4}[kind]
-    raw = zlib.decompress(packed)
-    stride = 1 + width * pixel
-    return len({raw[i:i + stride] for i in range(0, len(raw), stride)})
-
-
-def take_picture(firefox, page, picture):
-    """Returns true if Firefox drew the page: it takes the picture once the file is loaded, even before drawing."""
-    try:
-        subprocess.run([firefox, "--headless", "--no-remote", "--profile", hawk.temporary_folder(), "--window-size=1280,900",
-                        "--screenshot", picture, "file://" + page], env=dict(os.environ, HOME=folder), capture_output=True,
-                       timeout=60, check=False)
-    except subprocess.TimeoutExpired:
-        hawk.skip("Firefox did not end: it wants more than this machine has")
-    if not os.path.exists(picture):
-        hawk.skip("Firefox makes no picture here")
-    return png_lines(picture) > 50
-
-
 def check_firefox():
-    firefox = hawk.need("firefox-esr")
+    browser = firefox.Firefox()
     page = make_page("firefox.html", core)
-    drawn = any(take_picture(firefox, page, os.path.join(folder, f"{i}.png")) for i in range(30))
-    hawk.expect(drawn, "thirty pictures show no page")
+    blank = len(browser.picture())
+    for view, wanted in (("summary", "SIGABRT"), ("table", "keep_one"), ("leaks", "lose"), ("stacks", "views")):
+        browser.open("about:blank")
+        browser.open(f"file://{page}#{view}")
+        text = browser.evaluate("""
+            const [done] = arguments, look = () => document.documentElement.dataset.ready ? done(document.body.innerText) : setTimeout(look, 20);
+            look();""")
+        hawk.expect(wanted in text, f"{view} has no {wanted}: {text[:400]}")
+        hawk.expect(len(browser.picture()) > 3 * blank, f"{view} is not drawn")
+    hawk.expect_equal(browser.errors(), [], "errors of the page")
 
 
 if sys.argv[1] == "build":
