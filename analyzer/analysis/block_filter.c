@@ -1,33 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Filters: cheap tests first, one byte per site, the type last. All threads share a cache of type
- * words; each entry is one number.
+ * Filters: one byte per site, and one per type.
  */
 #include "hawk/analysis/block_filter.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MEMO = 4096 };
-
 struct hawk_block_filter {
 	const struct hawk_heap *heap;
-	struct hawk_block_types *types;
+	const struct hawk_types *types;
 	struct hawk_block_query query;
-	uint8_t *sites; /**< by index: wanted; NULL = all */
+	uint8_t *sites;        /**< by index: wanted; NULL = all */
+	uint8_t *wanted_types; /**< by number */
 	struct hawk_selector selector;
-	regex_t type;        /**< compiled if `query.type`; any thread may ask */
-	uint64_t memo[MEMO]; /**< words with their meanings; shared by all threads */
-};
-
-/** Meaning of a word, with a flag for arrays. The word is a multiple of 8. */
-enum meaning {
-	UNKNOWN = 0,
-	NO_TYPE = 1,
-	NOT_WANTED = 2,
-	WANTED = 3,
-	IN_ARRAY = 4,
 };
 
 static struct hawk_site_filter site_filter(const struct hawk_block_query *query)
@@ -94,59 +81,37 @@ static struct hawk_error *choose_sites(struct hawk_block_filter *filter,
 	return err;
 }
 
-static bool is_wanted(const struct hawk_block_filter *filter, const char *name)
+static bool type_passes(const void *context, uint32_t block)
 {
-	return !regexec(&filter->type, name, 0, NULL, 0);
+	const struct hawk_block_filter *filter = context;
+
+	return filter->wanted_types[hawk_types_of(filter->types, block)];
 }
 
-/* `array`: IN_ARRAY or 0. */
-static unsigned meaning_of(struct hawk_block_filter *filter, uint64_t word, unsigned array)
+/* Size classes are no types. */
+static bool is_wanted(const struct hawk_type *type, const regex_t *wanted)
 {
-	uint64_t *memo = &filter->memo[(word / 8 + word / 8 / MEMO) % MEMO];
-	uint64_t there = __atomic_load_n(memo, __ATOMIC_RELAXED);
-	unsigned meaning;
-	const char *name;
-
-	if (!word)
-		return NO_TYPE;
-	if ((there & ~(uint64_t)WANTED) == (word | array))
-		return there & WANTED;
-	name = array ? hawk_block_type_of_array(filter->types, word)
-		     : hawk_block_type_of_vtable(filter->types, word);
-	meaning = !name ? NO_TYPE : is_wanted(filter, name) ? WANTED : NOT_WANTED;
-	__atomic_store_n(memo, word | array | meaning, __ATOMIC_RELAXED);
-	return meaning;
+	return type->origin < HAWK_TYPE_INTERNAL && !regexec(wanted, type->name, 0, NULL, 0);
 }
 
-static bool type_passes(const void *context, struct hawk_near *near, const struct hawk_block *block)
-{
-	struct hawk_block_filter *filter = (struct hawk_block_filter *)context; // for its memo
-	const char *name = hawk_block_type_name(filter->types, block->trace);
-	struct hawk_type_words words;
-	unsigned meaning;
-
-	if (name)
-		return is_wanted(filter, name);
-	words = hawk_type_words_at(hawk_block_types_modules(filter->types), near, block->start,
-				   block->size);
-	meaning = meaning_of(filter, words.first, 0);
-	if (meaning == NO_TYPE && block->kind == HAWK_KIND_NEW_ARRAY)
-		meaning = meaning_of(filter, words.second, IN_ARRAY);
-	return meaning == WANTED;
-}
-
-static struct hawk_error *prepare_types(struct hawk_block_filter *filter)
+static struct hawk_error *choose_types(struct hawk_block_filter *filter)
 {
 	struct hawk_error *err;
+	regex_t wanted;
 
 	if (!filter->query.type)
 		return NULL;
-	err = hawk_regex_compile(filter->query.type, &filter->type);
+	filter->wanted_types = calloc(filter->types->count, 1);
+	if (!filter->wanted_types)
+		return &hawk_enomem;
+	err = hawk_regex_compile(filter->query.type, &wanted);
 	if (err)
-		filter->query.type = NULL;
-	else
-		filter->selector.type = type_passes;
-	return err;
+		return err;
+	for (uint32_t i = 0; i < filter->types->count; i++)
+		filter->wanted_types[i] = is_wanted(hawk_types_at(filter->types, i), &wanted);
+	regfree(&wanted);
+	filter->selector.type = type_passes;
+	return NULL;
 }
 
 static void prepare_selector(struct hawk_block_filter *filter)
@@ -168,7 +133,7 @@ static void prepare_selector(struct hawk_block_filter *filter)
 
 struct hawk_error *hawk_block_filter_create(const struct hawk_heap *heap,
 					    struct hawk_symbols *symbols,
-					    struct hawk_block_types *types,
+					    const struct hawk_types *types,
 					    const struct hawk_block_query *query,
 					    struct hawk_block_filter **ret)
 {
@@ -181,7 +146,7 @@ struct hawk_error *hawk_block_filter_create(const struct hawk_heap *heap,
 	filter->types = types;
 	filter->query = *query;
 	prepare_selector(filter);
-	err = prepare_types(filter);
+	err = choose_types(filter);
 	if (!err)
 		err = choose_sites(filter, symbols);
 	if (err) {
@@ -196,8 +161,7 @@ void hawk_block_filter_destroy(struct hawk_block_filter *filter)
 {
 	if (!filter)
 		return;
-	if (filter->query.type)
-		regfree(&filter->type);
+	free(filter->wanted_types);
 	free(filter->sites);
 	free(filter);
 }

@@ -10,37 +10,25 @@
 #include "hawk/base/cleanup.h"
 #include "hawk/base/progress.h"
 
-/** Tests everything that needs no header. */
-static bool may_pass(const struct hawk_selector *selector, uint32_t trace, uint64_t bytes)
-{
-	return bytes >= selector->size_low && bytes <= selector->size_high &&
-	       (!selector->trace || selector->trace(selector->context, trace));
-}
-
-bool hawk_selector_passes(const struct hawk_selector *selector, struct hawk_near *near,
-			  const struct hawk_block *block)
-{
-	return may_pass(selector, block->trace, block->size) &&
-	       (!selector->births_matter || selector->births[block->birth]) &&
-	       (!selector->type || selector->type(selector->context, near, block));
-}
-
-/** Reads the header of few blocks. */
+/** Tests what needs no header first, and reads those of few blocks. */
 static bool passes(const struct hawk_heap *heap, struct hawk_near *near,
 		   const struct hawk_selector *selector, uint32_t number)
 {
+	uint32_t trace = heap->index.traces[number];
+	uint64_t bytes = hawk_block_size(&heap->index, number);
 	struct hawk_block block;
 
-	if (!may_pass(selector, heap->index.traces[number], hawk_block_size(&heap->index, number)))
+	if (bytes < selector->size_low || bytes > selector->size_high ||
+	    (selector->trace && !selector->trace(selector->context, trace)) ||
+	    (selector->type && !selector->type(selector->context, number)))
 		return false;
-	if (!selector->births_matter && !selector->type)
+	if (!selector->births_matter)
 		return true;
 	/* If some blocks have ages, a block without one matches no age. */
-	if (selector->births_matter && heap->knows & HAWK_HEAP_AGES &&
-	    !(hawk_heap_knows_of(heap, heap->index.traces[number]) & HAWK_HEAP_AGES))
+	if (heap->knows & HAWK_HEAP_AGES && !(hawk_heap_knows_of(heap, trace) & HAWK_HEAP_AGES))
 		return false;
 	hawk_heap_next_block(heap, near, number, &block);
-	return hawk_selector_passes(selector, near, &block);
+	return selector->births[block.birth];
 }
 
 struct hawk_error *hawk_selection_bits_make(const struct hawk_heap *heap,

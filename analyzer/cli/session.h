@@ -11,6 +11,7 @@
 #include "hawk/analysis/selection.h"
 #include "cli.h"
 #include "hawk/graph/dominators.h"
+#include "hawk/objects/types.h"
 #include "hawk/analysis/paths.h"
 #include "hawk/report/next.h"
 #include "hawk/report/pointers.h"
@@ -31,7 +32,8 @@ struct hawk_session {
 	struct hawk_reach *reach; /**< by all pointers */
 	struct hawk_dominators *dominators;
 	struct hawk_paths *paths;
-	struct hawk_block_types *types;
+	struct hawk_block_types *types;      /**< their names */
+	struct hawk_types *type_table;       /**< of all blocks */
 	struct hawk_findings graph_findings; /**< not reported yet */
 
 	const struct hawk_settings *settings; /**< of the current question */
@@ -128,6 +130,10 @@ struct hawk_error *hawk_session_choose(struct hawk_session *session,
 
 /** Returns the namer of blocks' types, made on first use. */
 struct hawk_error *hawk_session_types(struct hawk_session *session, struct hawk_block_types **ret);
+
+/** Returns the types of all blocks, made on first use. Reads. */
+struct hawk_error *hawk_session_type_table(struct hawk_session *session,
+					   const struct hawk_types **ret);
 
 /** Returns the query in the options of HAWK_TAKES_QUERY; points into `settings`. */
 struct hawk_block_query hawk_settings_query(const struct hawk_settings *settings);

@@ -53,6 +53,10 @@ static void drop_dominators(struct hawk_session *session)
 
 void hawk_session_drop_heap(struct hawk_session *session)
 {
+	if (session->type_table)
+		hawk_types_deinit(session->type_table);
+	free(session->type_table);
+	session->type_table = NULL;
 	hawk_block_types_destroy(session->types);
 	session->types = NULL;
 	if (session->paths)
@@ -118,10 +122,14 @@ struct hawk_error *hawk_session_contents(const struct hawk_session *session)
 				 session->source);
 }
 
+static bool runs_on(const struct hawk_session *session)
+{
+	return hawk_target_process(session->target)->live && hawk_target_pause_ns(session->target);
+}
+
 struct hawk_error *hawk_session_readable(const struct hawk_session *session)
 {
-	if (!hawk_target_process(session->target)->live || !hawk_target_pause_ns(session->target) ||
-	    (session->heap && !session->heap->knows))
+	if (!runs_on(session) || (session->heap && !session->heap->knows))
 		return NULL;
 	return hawk_error_create(HAWK_ERROR_NOT_FOUND,
 				 "the process runs on, and its memory was not kept");
@@ -293,10 +301,34 @@ struct hawk_error *hawk_session_types(struct hawk_session *session, struct hawk_
 {
 	struct hawk_error *err = NULL;
 
-	if (!session->types)
-		err = hawk_block_types_create(session->target, session->heap->table,
-					      session->symbols, &session->types);
+	/* Tables of a process that runs on cannot be found any more. */
+	if (!session->types && session->heap->knows && !runs_on(session))
+		err = hawk_vtables_find(&session->vtables);
+	if (!err && !session->types)
+		err = hawk_block_types_create(session->heap, &session->vtables, session->symbols,
+					      &session->types);
 	*ret = session->types;
+	return err;
+}
+
+struct hawk_error *hawk_session_type_table(struct hawk_session *session,
+					   const struct hawk_types **ret)
+{
+	struct hawk_block_types *names;
+	struct hawk_error *err = NULL;
+
+	if (!session->type_table) {
+		CLEANUP(free_ptr) struct hawk_types *types = calloc(1, sizeof(*types));
+
+		err = types ? hawk_session_types(session, &names) : &hawk_enomem;
+		if (!err)
+			err = hawk_session_readable(session);
+		if (!err)
+			err = hawk_types_make(session->heap, names, session->symbols, types);
+		if (!err)
+			session->type_table = take_ptr(&types);
+	}
+	*ret = session->type_table;
 	return err;
 }
 
@@ -320,8 +352,8 @@ bool hawk_settings_choose_blocks(const struct hawk_settings *settings)
 struct hawk_error *hawk_session_filter(struct hawk_session *session, struct hawk_block_filter **ret)
 {
 	struct hawk_block_query query = hawk_settings_query(session->settings);
-	struct hawk_block_types *types;
-	struct hawk_error *err;
+	const struct hawk_types *types = NULL;
+	struct hawk_error *err = NULL;
 
 	*ret = NULL;
 	if (hawk_block_query_is_all(&query))
@@ -330,7 +362,8 @@ struct hawk_error *hawk_session_filter(struct hawk_session *session, struct hawk
 		return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
 					 "--age: ages of blocks need the tracer: hawk-core run -- "
 					 "PROGRAM");
-	err = hawk_session_types(session, &types);
+	if (query.type)
+		err = hawk_session_type_table(session, &types);
 	if (err)
 		return err;
 	return hawk_block_filter_create(session->heap, session->symbols, types, &query, ret);

@@ -40,8 +40,8 @@ static struct hawk_error *write_types(struct hawk_session *session,
 				      struct hawk_snapshot_writer *writer)
 {
 	struct hawk_block_types *types;
-	struct hawk_error *err = hawk_block_types_create(session->target, session->heap->table,
-							 session->symbols, &types);
+	struct hawk_error *err =
+		hawk_block_types_create(session->heap, &session->vtables, session->symbols, &types);
 
 	if (err)
 		return err;

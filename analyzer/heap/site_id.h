@@ -15,7 +15,4 @@ uint64_t hawk_site_module_identity(const struct hawk_table_module *module);
 uint64_t hawk_site_id_with(const struct hawk_table *table, const uint64_t *identities,
 			   const struct hawk_trace *trace);
 
-/** Returns the id of a class's site: a hash of its identity, or of its stack as hawk_site_id(). */
-uint64_t hawk_site_class_id(const struct hawk_target *target, const struct hawk_class *class);
-
 #endif

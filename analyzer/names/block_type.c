@@ -12,11 +12,10 @@
 
 #include "hawk/base/cleanup.h"
 #include "hawk/base/text.h"
+#include "hawk/names/class_name.h"
 #include "name_tree.h"
 
 enum {
-	/** Itanium C++ ABI: the address point lies behind the offset to top and the type_info. */
-	VTABLE_PREFIX_BYTES = 16,
 	/** A hostile core could hold endless distinct words; beyond this many, each is looked up
 	 * whenever it is met. */
 	TABLES_MAX = 1 << 20,
@@ -26,11 +25,12 @@ enum {
 struct vtable {
 	uint64_t word;
 	const char *name; /**< NULL = no virtual table */
+	bool is_place;    /**< the class has no name, and this is where its table lies */
 };
 
 struct hawk_block_types {
-	const struct hawk_target *target;
-	const struct hawk_table *table;
+	const struct hawk_heap *heap;
+	const struct hawk_vtables *tables; /**< NULL = none are known */
 	struct hawk_symbols *symbols;
 	struct hawk_module_words modules;
 	struct hawk_snapshot_types *kept; /**< of a snapshot; NULL = blocks can be read */
@@ -51,8 +51,8 @@ static int compare(const void *left, const void *right)
 	return a->word < b->word ? -1 : a->word > b->word;
 }
 
-struct hawk_error *hawk_block_types_create(const struct hawk_target *target,
-					   const struct hawk_table *table,
+struct hawk_error *hawk_block_types_create(const struct hawk_heap *heap,
+					   const struct hawk_vtables *tables,
 					   struct hawk_symbols *symbols,
 					   struct hawk_block_types **ret)
 {
@@ -61,17 +61,17 @@ struct hawk_error *hawk_block_types_create(const struct hawk_target *target,
 
 	if (!types)
 		return &hawk_enomem;
-	if (hawk_target_snapshot(target))
-		err = hawk_snapshot_types_read(hawk_target_snapshot(target), &types->kept);
+	if (hawk_target_snapshot(heap->target))
+		err = hawk_snapshot_types_read(hawk_target_snapshot(heap->target), &types->kept);
 	if (err) {
 		free(types);
 		return err;
 	}
-	types->target = target;
-	types->table = table;
+	types->heap = heap;
+	types->tables = tables;
 	types->symbols = symbols;
-	types->near.target = target;
-	hawk_module_words_init(&types->modules, target);
+	types->near.target = heap->target;
+	hawk_module_words_init(&types->modules, heap->target);
 	types->modules.kept = types->kept;
 	(void)pthread_mutex_init(&types->lock, NULL);
 	*ret = types;
@@ -89,19 +89,17 @@ void hawk_block_types_destroy(struct hawk_block_types *types)
 	free(types);
 }
 
-/** "vtable for X" -> X */
+/* A snapshot holds words only of tables. */
 static void name_vtable(struct hawk_block_types *types, struct vtable *vtable)
 {
-	static const char prefix[] = "vtable for ";
-	const struct hawk_module *module = hawk_target_module_at(types->target, vtable->word);
-	struct hawk_symbol_module of = hawk_symbol_module_of(module);
-	const char *symbol;
-	uint64_t offset;
+	uint64_t word = vtable->word;
+	const struct hawk_module *module = hawk_target_module_at(types->heap->target, word);
 
-	if (!hawk_error_swallow(
-		    hawk_symbols_name(types->symbols, &of, vtable->word, &symbol, &offset)) &&
-	    symbol && offset >= VTABLE_PREFIX_BYTES && !strncmp(symbol, prefix, sizeof(prefix) - 1))
-		vtable->name = symbol + sizeof(prefix) - 1;
+	vtable->name = hawk_vtable_class(types->symbols, module, word);
+	vtable->is_place = !vtable->name &&
+			   (types->kept || (types->tables && hawk_vtables_at(types->tables, word)));
+	if (vtable->is_place)
+		vtable->name = hawk_vtable_place(types->symbols, module, word);
 }
 
 static const struct vtable *find_vtable(struct hawk_block_types *types, uint64_t word)
@@ -126,19 +124,30 @@ static const struct vtable *find_vtable(struct hawk_block_types *types, uint64_t
 	return made;
 }
 
-const char *hawk_block_type_of_vtable(struct hawk_block_types *types, uint64_t word)
+/* Returns the meaning of `word`. */
+static struct vtable ask(struct hawk_block_types *types, uint64_t word)
 {
-	const char *name = NULL;
+	struct vtable found = {0};
 
 	(void)pthread_mutex_lock(&types->lock);
 	if (types->latest && types->latest->word == word) {
-		name = types->latest->name;
+		found = *types->latest;
 	} else if (hawk_module_words_have(&types->modules, word)) {
 		types->latest = find_vtable(types, word);
-		name = types->latest->name;
+		found = *types->latest;
 	}
 	(void)pthread_mutex_unlock(&types->lock);
-	return name;
+	return found;
+}
+
+const char *hawk_block_type_of_vtable(struct hawk_block_types *types, uint64_t word)
+{
+	return ask(types, word).name;
+}
+
+bool hawk_block_type_is_place(struct hawk_block_types *types, uint64_t word)
+{
+	return ask(types, word).is_place;
 }
 
 const char *hawk_block_type_of_array(struct hawk_block_types *types, uint64_t word)
@@ -163,7 +172,12 @@ const struct hawk_module_words *hawk_block_types_modules(const struct hawk_block
 
 const char *hawk_block_type_name(const struct hawk_block_types *types, uint32_t trace)
 {
-	return types->table ? hawk_table_type(types->table, trace) : NULL;
+	const struct hawk_heap *heap = types->heap;
+	const struct hawk_class *class = hawk_heap_class(heap, trace);
+
+	if (class)
+		return class->kind == HAWK_CLASS_TYPE ? class->name : NULL;
+	return heap->table ? hawk_table_type(heap->table, trace) : NULL;
 }
 
 const char *hawk_block_type_of_words(struct hawk_block_types *types, const struct hawk_block *block,

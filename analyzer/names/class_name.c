@@ -11,22 +11,41 @@
 
 #include <string.h>
 
-/* Appends the class of the virtual table: from its symbol or type_info, else from its place. */
-static void append_vtable(struct hawk_symbols *symbols, const struct hawk_class *class,
-			  struct hawk_text *text)
+/** Itanium C++ ABI: the address point lies behind the offset to top and the type_info. */
+enum { VTABLE_PREFIX_BYTES = 16 };
+
+const char *hawk_vtable_class(struct hawk_symbols *symbols, const struct hawk_module *module,
+			      uint64_t address)
 {
 	static const char prefix[] = "vtable for ";
-	struct hawk_symbol_module module = hawk_symbol_module_of(class->module);
-	const char *symbol = NULL, *base = strrchr(class->module->path, '/');
+	struct hawk_symbol_module of = hawk_symbol_module_of(module);
+	const char *symbol;
 	uint64_t offset;
 
-	if (!hawk_error_swallow(hawk_symbols_name(
-		    symbols, &module, class->module->bias + class->offset, &symbol, &offset)) &&
-	    symbol && !strncmp(symbol, prefix, sizeof(prefix) - 1))
-		hawk_text_puts(text, symbol + sizeof(prefix) - 1);
-	else
-		hawk_text_printf(text, "%s+0x%llx", base ? base + 1 : class->module->path,
-				 (unsigned long long)class->offset);
+	return !hawk_error_swallow(hawk_symbols_name(symbols, &of, address, &symbol, &offset)) &&
+			       symbol && offset >= VTABLE_PREFIX_BYTES &&
+			       !strncmp(symbol, prefix, sizeof(prefix) - 1)
+		       ? symbol + sizeof(prefix) - 1
+		       : NULL;
+}
+
+const char *hawk_vtable_place(struct hawk_symbols *symbols, const struct hawk_module *module,
+			      uint64_t address)
+{
+	CLEANUP(text) struct hawk_text text = {0};
+	const char *base = strrchr(module->path, '/');
+
+	hawk_text_printf(&text, "%s+0x%llx", base ? base + 1 : module->path,
+			 (unsigned long long)(address - module->bias));
+	return text.bytes ? hawk_symbols_intern(symbols, text.bytes) : NULL;
+}
+
+static const char *name_vtable(struct hawk_symbols *symbols, const struct hawk_class *class)
+{
+	uint64_t address = class->module->bias + class->offset;
+	const char *name = hawk_vtable_class(symbols, class->module, address);
+
+	return name ? name : hawk_vtable_place(symbols, class->module, address);
 }
 
 const char *hawk_class_name(struct hawk_symbols *symbols, const struct hawk_class *class)
@@ -37,12 +56,12 @@ const char *hawk_class_name(struct hawk_symbols *symbols, const struct hawk_clas
 		return NULL;
 	if (class->kind == HAWK_CLASS_TYPE && class->name)
 		return class->name;
+	if (class->kind == HAWK_CLASS_VTABLE && class->module)
+		return name_vtable(symbols, class);
 	if (class->kind == HAWK_CLASS_SIZE)
 		hawk_text_printf(&text, "malloc, %s bytes", hawk_quantity_count(class->size).text);
 	else if (class->kind == HAWK_CLASS_RANGE)
 		hawk_text_printf(&text, "malloc, from %s", hawk_quantity_bytes(class->size).text);
-	else if (class->kind == HAWK_CLASS_VTABLE && class->module)
-		append_vtable(symbols, class, &text);
 	else if (class->kind == HAWK_CLASS_SAMPLE)
 		hawk_text_printf(&text, "(sampled by %s)", class->name ? class->name : "malloc");
 	else if (class->kind == HAWK_CLASS_SHAPE)

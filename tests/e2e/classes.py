@@ -4,6 +4,7 @@ a program at a fixed address are in no core; a stripped program has no symbols o
 
 import collections
 import os
+import re
 
 from support import hawk, leaks
 
@@ -40,6 +41,16 @@ def check_traced(core, name):
     hawk.expect(explained in (INNER, INNER + 1), f"{name}: {explained} interior pointers explained, not {INNER}")
 
 
+def check_without_file(core, name):
+    """Without the program's file no class has a name: it is known by its table's place."""
+    types = collections.Counter(block["type"] for block in hawk.blocks(core))
+    for count in OBJECTS.values():
+        places = [words for words, there in types.items() if there == count and words and f"{name}+0x" in words]
+        hawk.expect_equal(len(places), 1, f"{name}: classes of {count} objects in {dict(types)}")
+        found = hawk.blocks(core, "--type", f"^{re.escape(places[0])}$") if places else []
+        hawk.expect_equal(len(found), count, f"{name}: blocks of type {places}")
+
+
 folder = hawk.temporary_folder()
 for name, flags in BUILDS.items():
     program = hawk.compile_program(os.path.join(folder, name), ["classes.cpp"], "g++", ["-O0", "-std=c++17", *flags])
@@ -49,4 +60,7 @@ for name, flags in BUILDS.items():
     core, _ = hawk.crash([program], hawk.tracer_environment(), folder)
     if core:
         check_traced(core, name)
+    if core and name == "pie-stripped":
+        os.unlink(program)
+        check_without_file(core, name)
 hawk.finish()

@@ -110,7 +110,7 @@ static void use_names(struct hawk_target *target, const struct hawk_heap *heap,
 	}
 	hawk_error_destroy(hawk_symbols_open_for_graph(symbols));
 	hawk_error_destroy(hawk_names_ask(heap, graph, symbols));
-	err = hawk_block_types_create(target, heap->table, symbols, &types);
+	err = hawk_block_types_create(heap, NULL, symbols, &types);
 	if (!err) {
 		for (uint32_t i = 0; i < heap->index.count; i++) {
 			struct hawk_block block;

@@ -113,8 +113,7 @@ static void load(struct class_world *world)
 		.symbols = world->symbols,
 		.findings = findings,
 	};
-	check(hawk_block_types_create(world->world->target, NULL, world->symbols,
-				      &world->report.types));
+	check(hawk_block_types_create(&world->heap, NULL, world->symbols, &world->report.types));
 	check(hawk_site_names_create(&world->heap, world->symbols, &world->report.names));
 	check(hawk_root_namer_create(&world->graph, world->symbols, &world->report.roots));
 }

@@ -94,12 +94,11 @@ static void close_world(struct choice_world *world)
 	sweep_core_close(&world->core);
 }
 
-static bool passes(const void *context, struct hawk_near *near, const struct hawk_block *block)
+static bool passes(const void *context, uint32_t number)
 {
 	const uint64_t *mask = context;
 
-	(void)near;
-	return *mask >> (block->start / 16 + block->kind) % 64 & 1;
+	return *mask >> number * 7 % 64 & 1;
 }
 
 static bool trace_passes(const void *context, uint32_t trace)
@@ -148,7 +147,7 @@ static bool is_wanted(const struct hawk_heap *heap, struct hawk_near *near,
 	return (!selector->trace || selector->trace(selector->context, block.trace)) &&
 	       block.size >= selector->size_low && block.size <= selector->size_high &&
 	       (!selector->births_matter || selector->births[block.birth]) &&
-	       (!selector->type || selector->type(selector->context, near, &block));
+	       (!selector->type || selector->type(selector->context, number));
 }
 
 static uint32_t expect_bits(struct choice_world *world, const struct hawk_selector *selector,

@@ -100,13 +100,12 @@ static void expect_edge(const struct site_world *fixture, const struct hawk_site
 	assert_int_equal(pointers, edge->counts.pointers);
 }
 
-/* A filter that takes blocks by place and size, as good as at random. */
-static bool passes(const void *context, struct hawk_near *near, const struct hawk_block *block)
+/* A filter that takes blocks as good as at random. */
+static bool passes(const void *context, uint32_t number)
 {
 	const uint64_t *mask = context;
 
-	(void)near;
-	return *mask >> (block->start / 16 + block->size) % 64 & 1;
+	return *mask >> number % 64 & 1;
 }
 
 static bool trace_passes(const void *context, uint32_t trace)
@@ -125,7 +124,7 @@ static void choose_blocks(struct site_world *fixture, uint64_t mask, struct hawk
 	for (uint32_t i = 0; i < fixture->world->count; i++) {
 		const struct hawk_block *block = &fixture->world->blocks[i];
 		struct hawk_chosen *sum = &sums[hawk_heap_site_at(fixture->graph.heap, i)];
-		bool is = passes(&mask, NULL, block) && trace_passes(&mask, block->trace);
+		bool is = passes(&mask, i) && trace_passes(&mask, block->trace);
 
 		fixture->wanted |= (uint64_t)is << i;
 		sum->objects += is;

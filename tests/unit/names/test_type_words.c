@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Choosing blocks by the types that their first words point to, against a test of each block.
+ * The words of blocks that may tell their types, against memory itself.
  */
 #include "test.h"
-#include "hawk/analysis/selection.h"
+#include "hawk/heap/heap.h"
 #include "hawk/names/type_words.h"
-#include "hawk/base/parallel.h"
 #include "synthetic_heap.h"
 #include "synthetic_world.h"
 
@@ -16,8 +15,6 @@ enum {
 	HEAP_BYTES = 256 << 10,
 	BLOCK_WORDS_MAX = 8,
 	LIBRARY_PAGES = 4,
-	NAMED = 3, /**< the trace whose blocks have a name, and the one whose name is unwanted */
-	UNWANTED = 4,
 	SAME_WORDS = 7, /**< of the traces from here on each has fewer than that many types */
 };
 
@@ -31,7 +28,6 @@ struct type_world {
 	uint32_t site_of_trace[TRACES];
 	struct hawk_heap heap;
 	struct hawk_module_words modules;
-	unsigned wishes; /**< each with other types */
 };
 
 static uint64_t random_below(struct type_world *world, uint64_t limit)
@@ -111,42 +107,6 @@ static void add_library(struct type_world *world)
 				   });
 }
 
-static bool named(const void *context, uint32_t trace, bool *ret)
-{
-	(void)context;
-	*ret = trace == NAMED;
-	return trace == NAMED || trace == UNWANTED;
-}
-
-/* As good as at random, but never where there is no word. */
-static bool is_wanted(unsigned wishes, uint64_t word, bool array)
-{
-	return word && (word / 8 * 7 + array + wishes) % 5 < 2;
-}
-
-static bool has_name(uint64_t word)
-{
-	return word && word / 8 % 4;
-}
-
-static bool wanted(const struct type_world *world, const struct hawk_type_words *words)
-{
-	return has_name(words->first) ? is_wanted(world->wishes, words->first, false)
-				      : is_wanted(world->wishes, words->second, true);
-}
-
-static bool type_passes(const void *context, struct hawk_near *near, const struct hawk_block *block)
-{
-	const struct type_world *world = context;
-	struct hawk_type_words words =
-		hawk_type_words_at(&world->modules, near, block->start, block->size);
-	bool ret;
-
-	if (block->kind != HAWK_KIND_NEW_ARRAY)
-		words.second = 0;
-	return named(NULL, block->trace, &ret) ? ret : wanted(world, &words);
-}
-
 static bool is_in_library(uint64_t word)
 {
 	return word % 8 == 0 && word >= LIBRARY &&
@@ -171,17 +131,6 @@ static struct hawk_type_words words_of(const struct type_world *world, uint32_t 
 	return ret;
 }
 
-static bool expected(const struct type_world *world, uint32_t number, uint64_t size_high)
-{
-	struct hawk_type_words words = words_of(world, number);
-	uint32_t trace = world->heap.index.traces[number];
-	bool ret;
-
-	if (hawk_block_size(&world->heap.index, number) > size_high)
-		return false;
-	return named(NULL, trace, &ret) ? ret : wanted(world, &words);
-}
-
 static void open_types(struct type_world *world, struct world *core, uint64_t seed)
 {
 	*world = (struct type_world){.world = core, .seed = seed};
@@ -202,7 +151,6 @@ static void open_types(struct type_world *world, struct world *core, uint64_t se
 		.site_of_trace = world->site_of_trace,
 		.trace_count = TRACES,
 	};
-	hawk_parallel_set_threads(1 + (unsigned)seed % 3);
 	hawk_module_words_init(&world->modules, core->target);
 }
 
@@ -212,29 +160,30 @@ static void close_types(struct type_world *world)
 	free(world->bytes);
 }
 
-static uint32_t expect_choice(struct type_world *world)
+/* Returns the number of blocks with words. */
+static uint32_t expect_words(struct type_world *world)
 {
-	uint64_t high = random_below(world, 2) ? UINT64_MAX : random_below(world, 64);
-	const struct hawk_selector selector = {
-		.size_high = high, .type = type_passes, .context = world};
-	uint32_t chosen = 0;
-	uint64_t *bits;
+	struct hawk_near near = {.target = world->heap.target};
+	uint32_t found = 0;
 
-	assert_null(
-		hawk_selection_bits_make(&world->heap, &selector, random_below(world, 2), &bits));
 	for (uint32_t i = 0; i < world->heap.index.count; i++) {
-		bool is = expected(world, i, high);
+		struct hawk_type_words expected = words_of(world, i), words;
+		struct hawk_block block;
 
-		assert_int_equal(hawk_block_is_chosen(bits, i), is);
-		chosen += is;
+		hawk_heap_next_block(&world->heap, &near, i, &block);
+		words = hawk_type_words_at(&world->modules, &near, block.start, block.size);
+		if (block.kind != HAWK_KIND_NEW_ARRAY)
+			words.second = 0;
+		assert_int_equal(words.first, expected.first);
+		assert_int_equal(words.second, expected.second);
+		found += words.first || words.second;
 	}
-	free(bits);
-	return chosen;
+	return found;
 }
 
-TEST(types_of_blocks_are_those_of_their_words)
+TEST(type_words_of_blocks_are_those_in_memory)
 {
-	uint64_t chosen = 0, all = 0;
+	uint64_t found = 0, all = 0;
 
 	for (uint64_t seed = 1; seed <= WORLDS; seed++) {
 		struct type_world world;
@@ -242,12 +191,10 @@ TEST(types_of_blocks_are_those_of_their_words)
 
 		assert_int_equal(world_set_up(&core), 0);
 		open_types(&world, core, seed);
-		for (unsigned i = 0; i < 4; i++, world.wishes++) {
-			chosen += expect_choice(&world);
-			all += world.heap.index.count;
-		}
+		found += expect_words(&world);
+		all += world.heap.index.count;
 		close_types(&world);
 		world_tear_down(&core);
 	}
-	assert_in_range(chosen, all / 20, all / 2);
+	assert_in_range(found, all / 20, all * 3 / 4);
 }

@@ -8,7 +8,7 @@
 #define HAWK_ANALYZER_ANALYSIS_BLOCK_FILTER_H
 
 #include "hawk/analysis/selection.h"
-#include "hawk/names/block_type.h"
+#include "hawk/objects/types.h"
 #include "hawk/base/quantity.h"
 #include "hawk/analysis/site_list.h"
 #include "hawk/names/site_prefix.h"
@@ -32,12 +32,12 @@ struct hawk_error *hawk_block_query_check(const struct hawk_block_query *query);
 bool hawk_block_query_is_all(const struct hawk_block_query *query);
 
 /**
- * `heap` needs its table and sites. All arguments must outlive the filter. HAWK_ERROR_USAGE for an
- * unknown or ambiguous site.
+ * `heap` needs its table and sites; `types` may be NULL if the query has no type. All arguments
+ * must outlive the filter. HAWK_ERROR_USAGE for an unknown or ambiguous site.
  */
 struct hawk_error *hawk_block_filter_create(const struct hawk_heap *heap,
 					    struct hawk_symbols *symbols,
-					    struct hawk_block_types *types,
+					    const struct hawk_types *types,
 					    const struct hawk_block_query *query,
 					    struct hawk_block_filter **ret);
 /** Accepts NULL. */

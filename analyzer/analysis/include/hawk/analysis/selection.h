@@ -2,8 +2,7 @@
 /**
  * @file
  * The blocks that a filter chooses: a bit per block, and sums per site. Code that works on chosen
- * blocks takes these bits; NULL = all blocks. hawk_selector_passes() is the one test of a block.
- * Only the stream of `blocks` asks it itself, because its blocks have no index yet and so no bits.
+ * blocks takes these bits; NULL = all blocks.
  */
 #ifndef HAWK_ANALYZER_ANALYSIS_SELECTION_H
 #define HAWK_ANALYZER_ANALYSIS_SELECTION_H
@@ -20,14 +19,10 @@ struct hawk_selector {
 	bool births[HAWK_BIRTHS];
 	/** Returns false if no block of `trace` is wanted. NULL = every trace may be. */
 	bool (*trace)(const void *context, uint32_t trace);
-	/** Returns true if the type of `block` is wanted. NULL = any type is. */
-	bool (*type)(const void *context, struct hawk_near *near, const struct hawk_block *block);
+	/** Returns true if the type of block `number` is wanted. NULL = any type is. */
+	bool (*type)(const void *context, uint32_t number);
 	const void *context;
 };
-
-/** Returns true if `block` is wanted. `near` is of the target; only types are read from it. */
-bool hawk_selector_passes(const struct hawk_selector *selector, struct hawk_near *near,
-			  const struct hawk_block *block);
 
 /**
  * Makes a bit for each number of the index, set if the block is wanted (`selector` NULL = all are)

@@ -250,6 +250,9 @@ bool hawk_heap_is_whole(const struct hawk_heap *heap);
 /** Returns the stable hash of a trace. */
 uint64_t hawk_site_id(const struct hawk_table *table, const struct hawk_trace *trace);
 
+/** Returns the id of a class's site: a hash of its identity, or of its stack as hawk_site_id(). */
+uint64_t hawk_site_class_id(const struct hawk_target *target, const struct hawk_class *class);
+
 /** Returns the age in seconds of a block born at `birth_units`, seen from `life.end_units`. */
 double hawk_heap_age_seconds(const struct hawk_heap *heap, uint64_t birth_units);
 

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The types of all blocks: a number for each block, and a table of types. Stages fill it in order
+ * of certainty, each in a file of its own: what the heap and the blocks' first words tell
+ * (heap_types.c) comes first. Later stages find types for blocks that have none, or a size class.
+ *
+ * Costs 4 bytes per block and per trace, and nothing until it is made.
+ */
+#ifndef HAWK_ANALYZER_OBJECTS_TYPES_H
+#define HAWK_ANALYZER_OBJECTS_TYPES_H
+
+#include "hawk/names/block_type.h"
+
+/** How a type is known, and how its stage ranks: a lower one is kept when both know a block. */
+enum hawk_type_origin {
+	HAWK_TYPE_ANNOTATION, /**< the program named it (hawk_annotation.h) */
+	HAWK_TYPE_GUEST,      /**< an interpreter's object */
+	HAWK_TYPE_VTABLE,     /**< the first word points to a virtual table */
+	HAWK_TYPE_DWARF,      /**< typed pointers lead to it */
+	HAWK_TYPE_CONTAINER,  /**< a part of a known container */
+	HAWK_TYPE_INTERNAL,   /**< the C library's or an allocator's own */
+	HAWK_TYPE_SHAPE,      /**< objects whose words look the same */
+	HAWK_TYPE_SIZE,       /**< a size class: nothing but the size is known */
+	HAWK_TYPE_NONE,       /**< of type 0 */
+	HAWK_TYPE_ORIGINS
+};
+
+struct hawk_type {
+	const char *name; /**< without the "?" of a guess; outlives the types */
+	uint64_t id;      /**< the same in every core: of the name, or build-id and offset */
+	uint64_t bytes;   /**< of one object; 0 = not known */
+	uint8_t origin;   /**< enum hawk_type_origin */
+	bool is_guess;    /**< by shape or through a cast, say; a fact otherwise */
+};
+
+struct hawk_types {
+	const struct hawk_heap *heap;
+	uint32_t *of_block;      /**< by number; 0 = not known */
+	struct hawk_type *items; /**< item 0 is "not known" */
+	size_t count, capacity;
+	uint32_t *slots; /**< hash table of items by id; 0 = free */
+	size_t slot_count;
+};
+
+/** Types what the heap and first words tell. The arguments must outlive `ret`, which is to be
+ * deinitialized after success only. Reads; blocks of a process that runs on stay without a type. */
+struct hawk_error *hawk_types_make(const struct hawk_heap *heap, struct hawk_block_types *names,
+				   struct hawk_symbols *symbols, struct hawk_types *ret);
+/** Accepts zeros. */
+void hawk_types_deinit(struct hawk_types *types);
+
+/** Returns the number of `type` in `*ret`; adds it unless a type with its id and certainty is in
+ * the table. */
+struct hawk_error *hawk_types_add(struct hawk_types *types, const struct hawk_type *type,
+				  uint32_t *ret);
+
+/** Returns the id of a type by its name. */
+uint64_t hawk_type_id(const char *name);
+
+/** Returns the number of the block's type, 0 = not known. */
+static inline uint32_t hawk_types_of(const struct hawk_types *types, uint32_t block)
+{
+	return types->of_block[block];
+}
+
+/** Returns type `number`; type 0 has origin HAWK_TYPE_NONE. */
+static inline const struct hawk_type *hawk_types_at(const struct hawk_types *types, uint32_t number)
+{
+	return &types->items[number];
+}
+
+/** Returns true if `type` is better known than `than`: by certainty, then by origin. */
+static inline bool hawk_type_is_better(const struct hawk_type *type, const struct hawk_type *than)
+{
+	return type->is_guess != than->is_guess && than->origin < HAWK_TYPE_SHAPE
+		       ? than->is_guess
+		       : type->origin < than->origin;
+}
+
+/** Gives the block a type, unless it has one that is as well known. */
+static inline void hawk_types_set(struct hawk_types *types, uint32_t block, uint32_t number)
+{
+	uint32_t before = types->of_block[block];
+
+	if (hawk_type_is_better(&types->items[number], &types->items[before]))
+		types->of_block[block] = number;
+}
+
+/** Returns the word for an origin: "vtable". */
+const char *hawk_type_origin_name(enum hawk_type_origin origin);
+
+#endif

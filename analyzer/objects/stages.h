@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The stages that fill the types. Internal to objects/.
+ */
+#ifndef HAWK_ANALYZER_OBJECTS_STAGES_H
+#define HAWK_ANALYZER_OBJECTS_STAGES_H
+
+#include "hawk/objects/types.h"
+
+/** Types blocks by annotations, classes and first words. */
+struct hawk_error *hawk_types_from_heap(struct hawk_types *types, struct hawk_block_types *names,
+					struct hawk_symbols *symbols);
+
+#endif
