@@ -191,16 +191,20 @@ static void find_parts(const struct grouping *grouping, struct hawk_chosen *by_s
 		suspect->part_count = 0;
 }
 
-/** Makes the lead the suspect's site. */
+/** Makes the lead the suspect's site. Other roots may hold more of that site's blocks. */
 static void set_lead(const struct grouping *grouping, struct hawk_suspect *suspect)
 {
 	const struct hawk_site_tree *tree = &grouping->suspects->tree;
+	uint32_t top = grouping->tops[suspect->node];
 
 	suspect->site = tree->nodes[suspect->node].key;
-	suspect->holder =
-		hawk_site_holder_find(tree, grouping->tops, grouping->sums, suspect->site);
-	if (suspect->holder.top == grouping->tops[suspect->node])
-		suspect->holder.node = suspect->node;
+	suspect->holder = (struct hawk_site_holder){.top = top, .node = suspect->node};
+	for (uint32_t i = 1; i < tree->count; i++)
+		if (grouping->tops[i] == top && tree->nodes[i].kind == HAWK_TREE_SITE &&
+		    tree->nodes[i].key == suspect->site) {
+			suspect->holder.objects += tree->nodes[i].flat_objects;
+			suspect->holder.bytes += tree->nodes[i].flat_bytes;
+		}
 }
 
 static struct hawk_error *make_tree(const struct hawk_graph *graph,

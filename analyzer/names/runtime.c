@@ -2,7 +2,8 @@
 /**
  * @file
  * Interpreters and object libraries by the names of their files. A site deep in one of them says
- * little: who called it says whose reference is missing.
+ * little: who called it says whose reference is missing. The same holds for the C library, and for
+ * a library without debug information below a program that has it.
  */
 #include <string.h>
 
@@ -77,12 +78,31 @@ static const char *file_of(const struct hawk_stack_line *line)
 		       : NULL;
 }
 
+/** Returns the first line behind `first` in another module whose source is known. */
+static size_t library_caller(const struct hawk_stack *stack, size_t first)
+{
+	const char *library = file_of(&stack->lines[first]);
+
+	for (size_t i = first + 1; i < stack->count; i++) {
+		const char *file = file_of(&stack->lines[i]);
+
+		if (file && stack->lines[i].name.file && !is_c_library(file) &&
+		    strcmp(file, library) != 0)
+			return i;
+	}
+	return stack->count;
+}
+
 size_t hawk_stack_runtime_caller(const struct hawk_stack *stack, size_t first)
 {
 	const char *file = first < stack->count ? file_of(&stack->lines[first]) : NULL;
 
-	if (!file || !is_runtime(file))
+	if (!file)
 		return stack->count;
+	if (!is_runtime(file))
+		return is_c_library(file) || !stack->lines[first].name.file
+			       ? library_caller(stack, first)
+			       : stack->count;
 	for (size_t i = first; i < stack->count; i++) {
 		const struct hawk_stack_line *line = &stack->lines[i];
 

@@ -125,6 +125,7 @@ static struct hawk_site_name name_of(const struct hawk_stack *stack)
 								: NULL,
 		.offset = line->has_module ? line->pc - line->module.bias : line->pc,
 		.caller = line->name.function ? NULL : named_caller(stack, line),
+		.callee = telling ? line[-1].name.function : NULL,
 		.has_stack = true,
 	};
 	if (caller < stack->count)

@@ -39,8 +39,9 @@ static bool is_c_allocator(const char *name)
 static bool is_standard_library(const char *name)
 {
 	static const char *const scopes[] = {
-		"std::",   "__gnu_cxx::", "alloc::", "core::", "hashbrown::", "<alloc::",
-		"<core::", "<std::",      "__rust_", "__rdl_", "__rg_",       "<hashbrown::"};
+		"std::",    "__gnu_cxx::", "alloc::",     "core::",    "hashbrown::",
+		"<alloc::", "<core::",     "<std::",      "__rustc::", "__rust_",
+		"__rdl_",   "__rg_",       "<hashbrown::"};
 
 	for (size_t i = 0; i < sizeof(scopes) / sizeof(scopes[0]); i++)
 		if (starts_with(name, scopes[i]))

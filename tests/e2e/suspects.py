@@ -101,7 +101,7 @@ def check_server():
     text = text_of(core)
     section = " ".join(section_of(text).split())
     hawk.expect_columns(text, "the server's screen")
-    for words in ("1. AnswerCache::put(", ", in one structure:", "2. Server::open(int) session_server.cpp:89 [Session]",
+    for words in ("1. AnswerCache::put(", ", in one structure:", "std::map<...>::operator[](...)", "2. Server::open(int) session_server.cpp:89 [Session]",
                   "cycles like this one of 3: Session +", "-> Deadline +"):
         hawk.expect(words in section, f"{words!r} in {section}")
 

@@ -93,17 +93,27 @@ struct hawk_error *hawk_site_tree_step(struct hawk_site_tree *tree, uint32_t par
 	return NULL;
 }
 
+static bool is_site(const struct hawk_site_tree_node *node, uint32_t site)
+{
+	return node->kind == HAWK_TREE_SITE && node->key == site;
+}
+
 struct hawk_error *hawk_site_tree_step_site(struct hawk_site_tree *tree, uint32_t parent,
 					    uint32_t site, uint32_t *ret)
 {
-	const struct hawk_site_tree_node *node = &tree->nodes[parent];
+	const struct hawk_site_tree_node *nodes = tree->nodes;
 
-	if ((node->kind == HAWK_TREE_SITE && node->key == site) ||
-	    node->depth >= HAWK_SITE_TREE_DEPTH) {
-		*ret = parent;
+	*ret = parent;
+	if (is_site(&nodes[parent], site))
 		return NULL;
-	}
-	return hawk_site_tree_step(tree, parent, HAWK_TREE_SITE, site, ret);
+	if (nodes[parent].depth < HAWK_SITE_TREE_DEPTH)
+		return hawk_site_tree_step(tree, parent, HAWK_TREE_SITE, site, ret);
+	for (uint32_t at = parent; nodes[at].kind == HAWK_TREE_SITE; at = nodes[at].parent)
+		if (nodes[at].key == site) {
+			*ret = at;
+			break;
+		}
+	return NULL;
 }
 
 struct hawk_error *hawk_site_tree_begin(struct hawk_site_tree *tree)
@@ -427,11 +437,6 @@ uint32_t *hawk_site_tree_tops(const struct hawk_site_tree *tree)
 	for (uint32_t i = 1; tops && i < tree->count; i++)
 		tops[i] = tree->nodes[i].parent ? tops[tree->nodes[i].parent] : i;
 	return tops;
-}
-
-static bool is_site(const struct hawk_site_tree_node *node, uint32_t site)
-{
-	return node->kind == HAWK_TREE_SITE && node->key == site;
 }
 
 struct hawk_site_holder hawk_site_holder_find(const struct hawk_site_tree *tree,

@@ -18,11 +18,14 @@
 enum {
 	NAME_WIDTH = 40,
 	TYPE_WIDTH = 30,
+	ROOT_WIDTH_MIN = 24, /**< with the words before it */
 	STEPS = 3,
 	INDENT = 3,
 	COMMAND_INDENT = 5,
 	PART_COLUMN = 27
 };
+
+#define HELD_BY "  held by "
 
 enum { LEFT_OUT_SHARE = 20 /* of the heap: left-out start-up memory that is mentioned */ };
 
@@ -85,7 +88,8 @@ static const char *reach_word(const struct hawk_suspect *suspect)
 {
 	const uint64_t *bytes = suspect->facts.reach_bytes;
 
-	if (!suspect->facts.reach_known || lost_bytes(suspect) || bytes[HAWK_REACH_POSSIBLY])
+	if (!suspect->facts.reach_known || bytes[HAWK_REACH_POSSIBLY] ||
+	    (lost_bytes(suspect) && !suspect->part_count))
 		return "";
 	return "Still reachable: ";
 }
@@ -96,7 +100,7 @@ static void append_sentence(struct hawk_text *text, const char *sentence)
 	size_t start = text->size;
 
 	hawk_text_puts(text, sentence);
-	if (!text->failed && start >= 2 && text->bytes[start - 2] == '.' &&
+	if (!text->failed && (!start || (start >= 2 && text->bytes[start - 2] == '.')) &&
 	    text->bytes[start] >= 'a' && text->bytes[start] <= 'z')
 		text->bytes[start] = (char)(text->bytes[start] - 'a' + 'A');
 }
@@ -105,8 +109,9 @@ static void append_holder(const struct hawk_suspects_report *suspects,
 			  const struct hawk_suspect *suspect, struct hawk_text *text)
 {
 	const struct hawk_site_tree_node *top = &suspects->found->tree.nodes[suspect->holder.top];
-	struct hawk_quantity part = part_of(suspect->holder.bytes, suspect->facts.bytes, false);
-	bool whole = suspect->holder.bytes >= suspect->facts.bytes;
+	bool whole = suspect->part_count || suspect->holder.bytes >= suspect->facts.bytes;
+	struct hawk_quantity part = part_of(whole ? suspect->facts.bytes : suspect->holder.bytes,
+					    suspect->facts.bytes, false);
 
 	hawk_text_puts(text, reach_word(suspect));
 	if (top->kind == HAWK_TREE_LOST) {
@@ -168,7 +173,7 @@ static void append_reach(const struct hawk_suspects_report *suspects,
 
 	if (!suspect->facts.reach_known)
 		append_doubt(suspects, lost, text);
-	else if (lost && !said)
+	else if (lost && !said && !suspect->part_count)
 		hawk_text_printf(text, " %s of it is lost.", part_of(lost, all, true).text);
 	else if (possibly)
 		hawk_text_printf(text,
@@ -294,11 +299,35 @@ void hawk_suspects_append_story(const struct hawk_suspects_report *suspects,
 	hawk_text_puts(text, ".");
 	append_reach(suspects, suspect, text);
 	append_followers(suspects, suspect, text);
-	if (hawk_quantity_more_bytes(suspect->retained, bytes) &&
+	if (!suspect->part_count && hawk_quantity_more_bytes(suspect->retained, bytes) &&
 	    (!suspect->follower_count || suspect->retained > suspect->lost.bytes))
 		hawk_text_printf(text, " With what it holds it retains %s.",
 				 hawk_quantity_bytes(suspect->retained).text);
 	append_growth(suspect, text);
+}
+
+/** Names a part of a structure. Parts that one line allocates are named by what it called. */
+static void append_part(const struct hawk_suspects_report *suspects,
+			const struct hawk_suspect *suspect, size_t number, size_t width,
+			struct hawk_text *text)
+{
+	struct hawk_site_names *names = suspects->pointers->names;
+	const struct hawk_site_name *name = hawk_site_name(names, suspect->parts[number].site);
+	CLEANUP(text) struct hawk_text plain = {0};
+	struct hawk_site_name told = *name;
+	bool alike = false;
+
+	hawk_site_name_append(&plain, name, SIZE_MAX);
+	for (size_t i = 0; i < suspect->part_count && !alike; i++) {
+		CLEANUP(text) struct hawk_text other = {0};
+
+		hawk_site_name_append(&other, hawk_site_name(names, suspect->parts[i].site),
+				      SIZE_MAX);
+		alike = i != number && !strcmp(hawk_text_string(&other), hawk_text_string(&plain));
+	}
+	if (alike && name->callee && !name->runtime)
+		told.function = name->callee;
+	hawk_site_name_append(text, &told, width);
 }
 
 /** Prints the largest parts of the suspect's structure, if it is one. */
@@ -316,13 +345,27 @@ static void put_parts(const struct hawk_suspects_report *suspects, const struct 
 		const struct hawk_suspect_part *part = &suspect->parts[i];
 		CLEANUP(text) struct hawk_text name = {0};
 
-		hawk_site_name_append(&name, hawk_site_name(suspects->pointers->names, part->site),
-				      screen->full ? SIZE_MAX : screen->width - PART_COLUMN - 1);
+		append_part(suspects, suspect, i,
+			    screen->full ? SIZE_MAX : screen->width - PART_COLUMN - 1, &name);
 		hawk_output_printf(screen->output, "%14s %10s  %s\n",
 				   hawk_quantity_bytes(part->blocks.bytes).text,
 				   hawk_quantity_count(part->blocks.objects).text,
 				   hawk_text_string(&name));
 	}
+}
+
+/** Appends what holds a suspect whose name is only a class. */
+static void append_root(const struct hawk_suspects_report *suspects,
+			const struct hawk_suspect *suspect, size_t width, struct hawk_text *text)
+{
+	const struct hawk_site_tree_node *top = &suspects->found->tree.nodes[suspect->holder.top];
+
+	if (suspects->pointers->heap->knows & HAWK_HEAP_STACKS || width <= ROOT_WIDTH_MIN ||
+	    (top->kind != HAWK_TREE_ROOT && top->kind != HAWK_TREE_SEVERAL))
+		return;
+	hawk_text_puts(text, HELD_BY);
+	hawk_utf8_append_middle_cut(text, suspects->found->roots.names[top->key],
+				    width - strlen(HELD_BY));
 }
 
 void hawk_suspects_append_title(const struct hawk_suspects_report *suspects,
@@ -331,18 +374,21 @@ void hawk_suspects_append_title(const struct hawk_suspects_report *suspects,
 {
 	const struct hawk_suspect *suspect = &suspects->found->items[number];
 	const char *type = hawk_suspects_type(suspects, suspect);
-	CLEANUP(text) struct hawk_text shown = {0};
+	size_t room = screen->full ? SIZE_MAX : screen->width - INDENT - 1;
+	CLEANUP(text) struct hawk_text name = {0}, shown = {0};
 
 	if (type) {
 		hawk_text_puts(&shown, "  [");
 		hawk_function_name_append(&shown, type, screen->full ? SIZE_MAX : TYPE_WIDTH);
 		hawk_text_puts(&shown, "]");
+		room -= screen->full ? 0 : hawk_utf8_width(hawk_text_string(&shown));
 	}
-	hawk_site_name_append(text, hawk_site_name(suspects->pointers->names, suspect->site),
-			      screen->full ? SIZE_MAX
-					   : screen->width - INDENT - 1 -
-						     hawk_utf8_width(hawk_text_string(&shown)));
-	hawk_text_puts(text, hawk_text_string(&shown));
+	hawk_site_name_append(&name, hawk_site_name(suspects->pointers->names, suspect->site),
+			      room);
+	if (!type)
+		append_root(suspects, suspect, room - hawk_utf8_width(hawk_text_string(&name)),
+			    &shown);
+	hawk_text_printf(text, "%s%s", hawk_text_string(&name), hawk_text_string(&shown));
 }
 
 /** Returns true if another suspect has the same title. */

@@ -8,6 +8,7 @@
 
 #include "test.h"
 #include "hawk/analysis/site_tree.h"
+#include "site_tree_nodes.h"
 #include "synthetic_site_world.h"
 
 enum {
@@ -239,6 +240,20 @@ static void expect_rows(const struct hawk_tree_rows *rows, const struct hawk_tre
 		if (view->sums && row->children)
 			assert_int_equal(bytes, row->cum_bytes);
 	}
+}
+
+TEST(sites_that_alternate_for_ever_stay_apart_at_the_deepest_step)
+{
+	struct hawk_site_tree tree = {0};
+	uint32_t node = 0;
+
+	assert_null(hawk_site_tree_begin(&tree));
+	for (uint32_t i = 0; i < 3 * HAWK_SITE_TREE_DEPTH; i++) {
+		assert_null(hawk_site_tree_step_site(&tree, node, i % 3, &node));
+		assert_int_equal(tree.nodes[node].key, i % 3);
+	}
+	assert_int_equal(tree.count, HAWK_SITE_TREE_DEPTH + 1);
+	hawk_site_tree_deinit(&tree);
 }
 
 TEST(what_is_shown_of_a_tree_sums_what_is_not)

@@ -45,6 +45,24 @@ TEST(a_program_that_is_no_runtime_has_no_such_caller)
 	assert_int_equal(CALLER(0, "grow", "/usr/bin/node", "start_thread", "/lib/libc.so.6"), 2);
 }
 
+TEST(who_called_a_library_without_source_lines_has_some)
+{
+	struct hawk_stack_line lines[] = {
+		{.name.function = "prepare", .module.path = "/lib/libsqlite3.so.0"},
+		{.name.function = "exported", .module.path = "/lib/libother.so.1"},
+		{.name = {.function = "qsort", .file = "qsort.c"}, .module.path = "/lib/libc.so.6"},
+		{.name = {.function = "count", .file = "app.c"}, .module.path = "/opt/app"},
+	};
+	struct hawk_stack stack = {.lines = lines, .count = 4};
+
+	for (size_t i = 0; i < stack.count; i++)
+		lines[i].has_module = true;
+	assert_int_equal(hawk_stack_runtime_caller(&stack, 0), 3);
+	assert_int_equal(hawk_stack_runtime_caller(&stack, 2), 3);
+	lines[0].name.file = "prepare.c";
+	assert_int_equal(hawk_stack_runtime_caller(&stack, 0), 4);
+}
+
 TEST(a_script_calls_for_itself)
 {
 	assert_int_equal(CALLER(0, "resize", "/usr/bin/python3.11", "_PyEval_EvalFrameDefault",

@@ -6,8 +6,8 @@
  * million nodes is one tree node.
  *
  * The caller groups the roots: all pointers in one global, say. Blocks deeper than
- * HAWK_SITE_TREE_DEPTH steps count for their ancestor at that depth, so endlessly alternating sites
- * stay small.
+ * HAWK_SITE_TREE_DEPTH steps count for their nearest ancestor of the same site, or else for the one
+ * at that depth, so endlessly alternating sites stay small.
  */
 #ifndef HAWK_ANALYZER_ANALYSIS_SITE_TREE_H
 #define HAWK_ANALYZER_ANALYSIS_SITE_TREE_H
