@@ -81,7 +81,7 @@ struct hawk_settings {
 	bool folded;
 	bool dot;
 	bool no_suspects;
-	bool no_graph; /**< of analyze */
+	bool no_graph; /**< of analyze and types */
 	bool brief;    /**< of analyze */
 	bool suspects;
 	uint64_t threads; /**< 0 = one for each processor */
@@ -245,6 +245,7 @@ extern const struct hawk_verb hawk_verb_analyze;
 extern const struct hawk_verb hawk_verb_whatis;
 extern const struct hawk_verb hawk_verb_blocks;
 extern const struct hawk_verb hawk_verb_heap;
+extern const struct hawk_verb hawk_verb_types;
 extern const struct hawk_verb hawk_verb_leaks;
 extern const struct hawk_verb hawk_verb_verify;
 extern const struct hawk_verb hawk_verb_refs;

@@ -117,8 +117,12 @@ struct hawk_error *hawk_session_contents(const struct hawk_session *session);
  * more. */
 struct hawk_error *hawk_session_readable(const struct hawk_session *session);
 
-/** Adds up the bytes that sites retain through their blocks in `chosen` (NULL = all): a lower
+/** Adds up the bytes that groups retain through their blocks in `chosen` (NULL = all): a lower
  * bound; caller frees. */
+struct hawk_error *hawk_session_retained_by(struct hawk_session *session,
+					    const struct hawk_block_groups *groups,
+					    const uint64_t *chosen, uint64_t **ret);
+/** As hawk_session_retained_by(), by site. */
 struct hawk_error *hawk_session_retained(struct hawk_session *session, const uint64_t *chosen,
 					 uint64_t **ret);
 

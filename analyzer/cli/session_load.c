@@ -260,17 +260,26 @@ struct hawk_error *hawk_session_dominators(struct hawk_session *session)
 	return err;
 }
 
-struct hawk_error *hawk_session_retained(struct hawk_session *session, const uint64_t *chosen,
-					 uint64_t **ret)
+struct hawk_error *hawk_session_retained_by(struct hawk_session *session,
+					    const struct hawk_block_groups *groups,
+					    const uint64_t *chosen, uint64_t **ret)
 {
 	struct hawk_error *err = hawk_session_dominators(session);
 
 	if (err)
 		return err;
-	*ret = calloc(session->heap->site_count + 1, sizeof(**ret));
+	*ret = calloc(groups->count + 1, sizeof(**ret));
 	if (!*ret)
 		return &hawk_enomem;
-	return hawk_dominators_retained_by_site(session->dominators, session->heap, chosen, *ret);
+	return hawk_dominators_retained_by(session->dominators, groups, chosen, *ret);
+}
+
+struct hawk_error *hawk_session_retained(struct hawk_session *session, const uint64_t *chosen,
+					 uint64_t **ret)
+{
+	struct hawk_block_groups sites = hawk_heap_groups(session->heap);
+
+	return hawk_session_retained_by(session, &sites, chosen, ret);
 }
 
 struct hawk_error *hawk_session_paths(struct hawk_session *session)

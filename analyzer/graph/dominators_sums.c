@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Sizes of subtrees, and their sums by site: passes over arrays in the order of numbers, range by
+ * Sizes of subtrees, and their sums by group: passes over arrays in the order of numbers, range by
  * range. Only the virtual root belongs to all ranges.
  */
 #include "dominators_state.h"
@@ -155,58 +155,58 @@ static struct hawk_error *make_order(struct order *order)
 	return NULL;
 }
 
-/** Sums by site, an array for each range. */
+/** Sums by group, an array for each range. */
 struct summing {
 	const struct hawk_dominators *dominators;
-	const struct hawk_heap *heap;
+	const struct hawk_block_groups *groups;
 	const uint64_t *chosen;
 	const uint32_t *order;
 	uint64_t *sums;
-	uint32_t *ends; /**< behind the last topmost block of the site */
+	uint32_t *ends; /**< behind the last topmost block of the group */
 };
 
 /* UINT32_MAX = the block does not count. */
-static uint32_t site_of(const struct summing *summing, uint32_t block)
+static uint32_t group_of(const struct summing *summing, uint32_t block)
 {
 	if (summing->chosen && !(summing->chosen[block / 64] >> block % 64 & 1))
 		return UINT32_MAX;
-	return hawk_heap_site_at(summing->heap, block);
+	return hawk_block_group(summing->groups, block);
 }
 
 static void sum_range(void *context, unsigned range)
 {
 	const struct summing *summing = context;
 	const struct hawk_dominators *dominators = summing->dominators;
-	size_t site_count = summing->heap->site_count;
-	uint64_t *sums = summing->sums + range * site_count;
-	uint32_t *ends = summing->ends + range * site_count;
+	size_t group_count = summing->groups->count;
+	uint64_t *sums = summing->sums + range * group_count;
+	uint32_t *ends = summing->ends + range * group_count;
 	uint32_t end = dominators->ranges.first[range + 1];
 
 	for (uint32_t position = dominators->ranges.first[range]; position < end; position++) {
 		uint32_t number = summing->order[position];
-		uint32_t site = site_of(summing, dominators->blocks[number]);
+		uint32_t group = group_of(summing, dominators->blocks[number]);
 
 		hawk_progress_tick(position);
-		/* A block in the subtree of this site's last topmost block does not count. */
-		if (site >= site_count || position < ends[site])
+		/* A block in the subtree of this group's last topmost block does not count. */
+		if (group >= group_count || position < ends[group])
 			continue;
-		sums[site] += dominators->retained[number];
-		ends[site] = position + dominators->sizes[number];
+		sums[group] += dominators->retained[number];
+		ends[group] = position + dominators->sizes[number];
 	}
 }
 
-struct hawk_error *hawk_dominators_retained_by_site(const struct hawk_dominators *dominators,
-						    const struct hawk_heap *heap,
-						    const uint64_t *chosen, uint64_t *ret)
+struct hawk_error *hawk_dominators_retained_by(const struct hawk_dominators *dominators,
+					       const struct hawk_block_groups *groups,
+					       const uint64_t *chosen, uint64_t *ret)
 {
-	size_t count = (size_t)dominators->ranges.count * heap->site_count;
+	size_t count = (size_t)dominators->ranges.count * groups->count;
 	CLEANUP(free_ptr) uint64_t *sums = calloc(count + 1, sizeof(*sums));
 	CLEANUP(free_ptr) uint32_t *ends = calloc(count + 1, sizeof(*ends));
 	CLEANUP(order) struct order order = {.dominators = dominators};
 	struct hawk_error *err = sums && ends ? make_order(&order) : &hawk_enomem;
 	struct summing summing = {
 		.dominators = dominators,
-		.heap = heap,
+		.groups = groups,
 		.chosen = chosen,
 		.order = order.numbers.bytes,
 		.sums = sums,
@@ -216,11 +216,12 @@ struct hawk_error *hawk_dominators_retained_by_site(const struct hawk_dominators
 
 	if (err)
 		return err;
-	hawk_progress_begin(&progress, "adding up what sites retain", dominators->count + 1);
+	hawk_progress_begin(&progress, "adding up what groups of blocks retain",
+			    dominators->count + 1);
 	hawk_parallel_run(dominators->ranges.count, sum_range, &summing);
 	hawk_progress_end(&progress);
 	for (size_t i = 0; i < count; i++)
-		ret[i % heap->site_count] += sums[i];
+		ret[i % groups->count] += sums[i];
 	return NULL;
 }
 

@@ -12,7 +12,7 @@
 
 #include "hawk/base/cleanup.h"
 
-enum { FUNCTION_BYTES_MAX = 48, OPTION_BYTES = 32 };
+enum { FUNCTION_BYTES_MAX = 48, TYPE_BYTES_MAX = 80, OPTION_BYTES = 32 };
 
 void hawk_next_deinit(struct hawk_next *next)
 {
@@ -62,6 +62,15 @@ void hawk_next_add_address(struct hawk_next *next, const char *verb, uint64_t ad
 	hawk_next_add(next, verb, NULL, operand, why);
 }
 
+/* Appends a regular expression that matches the text. */
+static void append_literal(struct hawk_text *pattern, const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		hawk_text_puts(pattern, strchr(".[]{}()*+?^$\\|", text[i]) ? "\\" : "");
+		hawk_text_append(pattern, text + i, 1);
+	}
+}
+
 void hawk_next_add_source(struct hawk_next *next, const char *function)
 {
 	CLEANUP(text) struct hawk_text pattern = {0};
@@ -69,11 +78,21 @@ void hawk_next_add_source(struct hawk_next *next, const char *function)
 
 	if (!length || length > FUNCTION_BYTES_MAX)
 		return;
-	for (size_t i = 0; i < length; i++) {
-		hawk_text_puts(&pattern, strchr(".[]{}*+?^$\\|", function[i]) ? "\\" : "");
-		hawk_text_append(&pattern, function + i, 1);
-	}
+	append_literal(&pattern, function, length);
 	hawk_next_add(next, "source", NULL, hawk_text_string(&pattern), "the lines that allocate");
+}
+
+bool hawk_next_add_type(struct hawk_next *next, const char *verb, const char *type, const char *why)
+{
+	CLEANUP(text) struct hawk_text option = {0};
+
+	if (strlen(type) > TYPE_BYTES_MAX)
+		return false;
+	hawk_text_puts(&option, "--type=^");
+	append_literal(&option, type, strlen(type));
+	hawk_text_puts(&option, "$");
+	hawk_next_add(next, verb, hawk_text_string(&option), NULL, why);
+	return true;
 }
 
 void hawk_append_shell_word(struct hawk_text *text, const char *word)

@@ -10,6 +10,7 @@
 #include "hawk/report/leaks.h"
 #include "hawk/report/next.h"
 #include "hawk/report/suspects.h"
+#include "hawk/report/types.h"
 #include "hawk/report/verify.h"
 
 /** Adds who lost a site's blocks, or who holds them. */
@@ -222,4 +223,19 @@ void hawk_next_of_diff(const struct hawk_diff_report *report, bool has_blocks,
 	}
 	if (frame->function && frame->file)
 		hawk_next_add_source(ret, hawk_profile_text(after, frame->function));
+}
+
+void hawk_next_of_types(const struct hawk_types_report *report, struct hawk_next *ret)
+{
+	for (size_t i = 0; i < report->list->count; i++) {
+		const struct hawk_type *type =
+			hawk_types_at(report->types, report->list->items[i].type);
+
+		if (type->origin < HAWK_TYPE_INTERNAL &&
+		    hawk_next_add_type(ret, "merge-paths", type->name,
+				       "who holds the type's blocks"))
+			return;
+	}
+	if (report->list->count)
+		hawk_next_add(ret, "sites", NULL, NULL, "which groups of blocks hold which");
 }

@@ -232,7 +232,7 @@ def check_untraced():
         done = hawk.run([hawk.CORE, verb, "--no-native", untraced, *(["0x1000"] if verb == "whatis" else [])])
         hawk.expect_equal(done.returncode, hawk.EXIT_PARTIAL, f"{verb} of an untraced core")
         hawk.expect("no trace table" in done.stderr, f"{verb}: {done.stderr!r}")
-    for verb in ("retained", "sites", "growth", "merge-paths", "leaks", "schema"):
+    for verb in ("retained", "sites", "types", "growth", "merge-paths", "leaks", "schema"):
         arguments = ["--no-native", untraced, *(["1234"] if verb == "schema" else [])]
         done = hawk.run([hawk.CORE, verb, *arguments])
         hawk.expect_equal(done.returncode, hawk.EXIT_PARTIAL, f"{verb} of an untraced core")
@@ -276,7 +276,7 @@ def check_unknown(path, reasons):
     hawk.expect_equal((heap["traced"], heap["inuse_objects"], heap["inuse_bytes"]), (None, None, None), path)
     for verb, section, key in (("analyze", "Heap", "sites"), ("leaks", "Leaks", "definitely_lost"), ("sites", "Sites", "edges"),
                                ("retained", "Retained", "sites"), ("growth", "Growth", "sites"),
-                               ("merge-paths", "Paths", "tree")):
+                               ("merge-paths", "Paths", "tree"), ("types", "Types", "types")):
         document = hawk.document(verb, path, codes=(hawk.EXIT_PARTIAL,))
         hawk.expect_equal(document[key], None, f"{verb} {path}: {key}")
         hawk.expect_equal(document.get("unknown", heap["unknown"]), heap["unknown"], f"{verb} {path}: why")

@@ -38,6 +38,8 @@ def sums(verb, *arguments):
     if verb == "growth":
         return {site["site"]: (site["inuse_objects"], site["inuse_bytes"], *site["reach_bytes"].values())
                 for site in found["sites"]}
+    if verb == "types":
+        return {entry["id"]: (entry["objects"], entry["shallow_bytes"]) for entry in found["types"]}
     return {site["site"]: (site["objects"], site["shallow_bytes"]) for site in found["sites"]}
 
 
@@ -50,7 +52,7 @@ def add_up(parts):
 
 
 def check_classes(classes):
-    for verb in ("leaks", "merge-paths", "sites", "growth", "retained"):
+    for verb in ("leaks", "merge-paths", "sites", "types", "growth", "retained"):
         hawk.expect_equal(add_up(sums(verb, option) for option in classes),
                           {key: values for key, values in sums(verb).items() if any(values)}, f"{verb} {classes}")
     lists = [{block["address"] for block in hawk.blocks(core, option)} for option in classes]
@@ -106,7 +108,7 @@ def check_threads(*options):
 
 def check_nothing():
     verbs = (["merge-paths"], ["path"], ["retained"], ["retained", "--by=block"], ["retained", "--by=root"],
-             ["retained", "--by=tree"], ["sites"], ["growth"])
+             ["retained", "--by=tree"], ["sites"], ["types"], ["growth"])
     for option in NOTHING:
         for verb in verbs:
             out = text_of(*verb, option)

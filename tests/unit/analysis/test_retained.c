@@ -33,8 +33,12 @@ static void expect_retained(const struct site_world *fixture, const struct graph
 	struct hawk_dominators dominators;
 
 	check(hawk_dominators_make(&fixture->graph, &fixture->reach, &dominators));
-	check(hawk_dominators_retained_by_site(&dominators, &fixture->heap, &chosen, retained));
-	check(hawk_dominators_retained_by_site(&dominators, &fixture->heap, NULL, all));
+	check(hawk_dominators_retained_by(
+		&dominators, (struct hawk_block_groups[]){hawk_heap_groups(&fixture->heap)},
+		&chosen, retained));
+	check(hawk_dominators_retained_by(
+		&dominators, (struct hawk_block_groups[]){hawk_heap_groups(&fixture->heap)}, NULL,
+		all));
 	for (uint32_t site = 0; site < SITE_WORLD_SITES; site++) {
 		assert_int_equal(retained[site], retained_by(fixture, oracle, site, chosen));
 		assert_int_equal(all[site], retained_by(fixture, oracle, site, UINT64_MAX));

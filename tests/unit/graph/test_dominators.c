@@ -76,7 +76,9 @@ static void expect_groups(const struct graph_world *world, const struct graph_or
 			  const struct hawk_dominators *dominators, uint64_t *sums)
 {
 	memset(sums, 0, GRAPH_TRACES * sizeof(*sums));
-	check(hawk_dominators_retained_by_site(dominators, &world->found, NULL, sums));
+	check(hawk_dominators_retained_by(
+		dominators, (struct hawk_block_groups[]){hawk_heap_groups(&world->found)}, NULL,
+		sums));
 	expect_sums(world, oracle, sums);
 }
 
@@ -344,7 +346,9 @@ static void make_outcome(struct graph_shape *shape, struct outcome *ret)
 	*ret = (struct outcome){0};
 	check(hawk_reach_make(&shape->graph, NULL, &ret->all));
 	check(hawk_dominators_make(&shape->graph, &ret->all, dominators));
-	check(hawk_dominators_retained_by_site(dominators, &shape->found, NULL, ret->sums));
+	check(hawk_dominators_retained_by(
+		dominators, (struct hawk_block_groups[]){hawk_heap_groups(&shape->found)}, NULL,
+		ret->sums));
 	dominators->blocks[0] = dominators->dominators[0] = 0;
 	lanes[0] = dominators->blocks;
 	lanes[1] = dominators->dominators;

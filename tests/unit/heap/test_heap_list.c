@@ -59,7 +59,9 @@ static void make_everything(const struct hawk_heap_source *source, struct world 
 	for (uint32_t i = 0; i < ret->heap.site_count; i++)
 		sites[i] = i;
 	check(hawk_site_freed(&ret->graph, NULL, sites, ret->heap.site_count, ret->freed));
-	check(hawk_dominators_retained_by_site(&ret->dominators, &ret->heap, NULL, ret->retained));
+	check(hawk_dominators_retained_by(
+		&ret->dominators, (struct hawk_block_groups[]){hawk_heap_groups(&ret->heap)}, NULL,
+		ret->retained));
 }
 
 static void unmake(struct everything *all)

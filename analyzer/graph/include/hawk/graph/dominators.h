@@ -48,13 +48,13 @@ struct hawk_error *hawk_dominators_make(const struct hawk_graph *graph,
 void hawk_dominators_deinit(struct hawk_dominators *dominators);
 
 /**
- * Adds up retained bytes by site, for the blocks in `chosen` (a bit for each; NULL = all). A block
- * does not count if a dominator of it belongs to the same site, so no byte counts twice for a site.
- * Adds to `ret`, which has an entry for each of the heap's sites.
+ * Adds up retained bytes by group, for the blocks in `chosen` (a bit for each; NULL = all). A block
+ * does not count if a dominator of it belongs to the same group, so no byte counts twice for one.
+ * Adds to `ret`, which has an entry for each group.
  */
-struct hawk_error *hawk_dominators_retained_by_site(const struct hawk_dominators *dominators,
-						    const struct hawk_heap *heap,
-						    const uint64_t *chosen, uint64_t *ret);
+struct hawk_error *hawk_dominators_retained_by(const struct hawk_dominators *dominators,
+					       const struct hawk_block_groups *groups,
+					       const uint64_t *chosen, uint64_t *ret);
 
 /** Returns the requested bytes that `block` retains, its own included. */
 uint64_t hawk_dominators_retained(const struct hawk_dominators *dominators, uint32_t block);

@@ -279,6 +279,35 @@ static inline uint32_t hawk_heap_site_at(const struct hawk_heap *heap, uint32_t 
 	return trace < heap->trace_count ? heap->site_of_trace[trace] : heap->lost_site;
 }
 
+/** Blocks in groups, whose sums are wanted: each block has a key, each key a group. */
+struct hawk_block_groups {
+	const uint32_t *keys;   /**< by block */
+	const uint32_t *groups; /**< by key; NULL = keys are groups */
+	uint32_t key_count;
+	uint32_t otherwise; /**< the group of keys from key_count on */
+	size_t count;       /**< groups; blocks of a higher one belong to none */
+};
+
+/** Returns the block's group. */
+static inline uint32_t hawk_block_group(const struct hawk_block_groups *groups, uint32_t block)
+{
+	uint32_t key = groups->keys[block];
+
+	if (!groups->groups)
+		return key;
+	return key < groups->key_count ? groups->groups[key] : groups->otherwise;
+}
+
+/** Returns the blocks grouped by their sites. */
+static inline struct hawk_block_groups hawk_heap_groups(const struct hawk_heap *heap)
+{
+	return (struct hawk_block_groups){.keys = heap->index.traces,
+					  .groups = heap->site_of_trace,
+					  .key_count = heap->trace_count,
+					  .otherwise = heap->lost_site,
+					  .count = heap->site_count};
+}
+
 /**
  * Fills `ret` with all that is known of a block. Its size is the requested one, nested blocks
  * included. Kind, birth and offset code come from its header in the core (one cache miss), or were

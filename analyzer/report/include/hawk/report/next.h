@@ -51,6 +51,10 @@ void hawk_next_add_site(struct hawk_next *next, const char *verb, uint64_t id, c
 /** As hawk_next_add(), about an address. */
 void hawk_next_add_address(struct hawk_next *next, const char *verb, uint64_t address,
 			   const char *why);
+/** As hawk_next_add(), with --type=TYPE. Adds nothing, and returns false, if its name is too long
+ * to type. */
+bool hawk_next_add_type(struct hawk_next *next, const char *verb, const char *type,
+			const char *why);
 /** Adds `source` of a function, unless its name is too long to type. */
 void hawk_next_add_source(struct hawk_next *next, const char *function);
 
