@@ -307,33 +307,33 @@ void hawk_core_file_close(struct hawk_core_file *file)
 	free(file);
 }
 
-/* Returns the hole behind `at`, less than 0 if no known range holds `at`. */
-static off_t known_hole(const struct hawk_core_file *file, off_t at)
+/* Returns the known range that holds `at`, or NULL. */
+static const struct hawk_core_extent *known_extent(const struct hawk_core_file *file, off_t at)
 {
 	for (unsigned i = 0; i < EXTENTS; i++)
-		if (at >= file->extents[i].data && at < file->extents[i].hole)
-			return file->extents[i].hole;
-	return -1;
+		if (at >= file->extents[i].start && at < file->extents[i].hole)
+			return &file->extents[i];
+	return NULL;
 }
 
 /* Returns the first range of data at or behind `from`, less than 0 if none. `*hole` is its end. */
 static off_t find_data(struct hawk_core_file *file, off_t from, off_t *hole)
 {
-	off_t data = from;
+	const struct hawk_core_extent *known;
+	off_t data;
 
 	pthread_mutex_lock(&file->lock);
-	*hole = known_hole(file, from);
-	if (*hole < 0) {
-		data = lseek(file->fd, from, SEEK_DATA);
-		*hole = data < 0 ? -1 : known_hole(file, data);
+	known = known_extent(file, from);
+	data = known ? known->data : lseek(file->fd, from, SEEK_DATA);
+	if (!known && data >= 0) {
+		struct hawk_core_extent *extent = &file->extents[file->next_extent++ % EXTENTS];
+
+		*extent = (struct hawk_core_extent){from, data, lseek(file->fd, data, SEEK_HOLE)};
+		known = extent;
 	}
-	if (*hole < 0 && data >= 0) {
-		*hole = lseek(file->fd, data, SEEK_HOLE);
-		file->extents[file->next_extent++ % EXTENTS] =
-			(struct hawk_core_extent){data, *hole};
-	}
+	*hole = known ? known->hole : -1;
 	pthread_mutex_unlock(&file->lock);
-	return data;
+	return data > from || data < 0 ? data : from;
 }
 
 bool hawk_core_file_data(struct hawk_core_file *file, const struct hawk_mapping *mapping,

@@ -22,10 +22,12 @@ struct hawk_core_file {
 		times; /**< candidates for the process's end; zeros for the caller's bytes */
 	int fd;        /**< -1 = the caller's bytes */
 	struct hawk_core_guard *guard;
-	/** The data ranges found last. tmpfs scans every page of a range to find its end, and each
-	 * stage of the analysis asks again. */
+	/** The ranges found last: a hole from `start` on, then data. tmpfs scans every page of a
+	 * range to find its end; each stage of the analysis asks again, and each block in a hole.
+	 */
 	pthread_mutex_t lock;
 	struct hawk_core_extent {
+		off_t start;
 		off_t data;
 		off_t hole;
 	} extents[4];
