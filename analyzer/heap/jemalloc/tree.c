@@ -169,12 +169,15 @@ static struct hawk_error *search(struct hawk_jemalloc *jemalloc, struct hawk_nea
 	uint64_t root_bytes = UINT64_C(8) << shape_of(wide).root_bits;
 	struct hawk_data_words words = {0};
 	struct hawk_error *err = NULL;
-	uint64_t pointer, root;
+	uint64_t pointer, root, last = 0;
 
-	while (!err && *budget && hawk_data_words_next(&words, near, &pointer)) {
+	for (; !err && *budget && hawk_data_words_next(&words, near, &pointer); last = words.at) {
 		const struct hawk_mapping *in = words.mapping;
+		/* Leaves in a row are tried by the first: each entry of a table of pointers could
+		 * lead to one. */
+		bool is_first = words.at - last != sizeof(pointer);
 		const struct hawk_mapping *to =
-			pointer % EXTENT_ALIGNMENT || in->end - in->start < root_bytes
+			!is_first || pointer % EXTENT_ALIGNMENT || in->end - in->start < root_bytes
 				? NULL
 				: hawk_target_mapping_at(near->target, pointer);
 
