@@ -81,8 +81,9 @@ struct hawk_settings {
 	bool folded;
 	bool dot;
 	bool no_suspects;
-	bool no_graph; /**< of analyze and types */
-	bool brief;    /**< of analyze */
+	bool no_graph;      /**< of analyze, types, duplicates */
+	bool only_repeated; /**< of strings */
+	bool brief;         /**< of analyze */
 	bool suspects;
 	uint64_t threads; /**< 0 = one for each processor */
 	struct hawk_number {
@@ -255,6 +256,8 @@ extern const struct hawk_verb hawk_verb_retained;
 extern const struct hawk_verb hawk_verb_sites;
 extern const struct hawk_verb hawk_verb_source;
 extern const struct hawk_verb hawk_verb_schema;
+extern const struct hawk_verb hawk_verb_strings;
+extern const struct hawk_verb hawk_verb_duplicates;
 extern const struct hawk_verb hawk_verb_growth;
 extern const struct hawk_verb hawk_verb_sql;
 extern const struct hawk_verb hawk_verb_diff;

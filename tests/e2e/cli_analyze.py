@@ -232,7 +232,7 @@ def check_untraced():
         done = hawk.run([hawk.CORE, verb, "--no-native", untraced, *(["0x1000"] if verb == "whatis" else [])])
         hawk.expect_equal(done.returncode, hawk.EXIT_PARTIAL, f"{verb} of an untraced core")
         hawk.expect("no trace table" in done.stderr, f"{verb}: {done.stderr!r}")
-    for verb in ("retained", "sites", "types", "growth", "merge-paths", "leaks", "schema"):
+    for verb in ("retained", "sites", "types", "growth", "merge-paths", "leaks", "schema", "strings", "duplicates"):
         arguments = ["--no-native", untraced, *(["1234"] if verb == "schema" else [])]
         done = hawk.run([hawk.CORE, verb, *arguments])
         hawk.expect_equal(done.returncode, hawk.EXIT_PARTIAL, f"{verb} of an untraced core")

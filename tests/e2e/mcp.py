@@ -9,7 +9,8 @@ import shutil
 from support import hawk, holder_world
 from support.mcp_client import Client, without_missing
 
-TOOLS = {"open", "analyze", "leaks", "path", "merge-paths", "refs", "whatis", "retained", "growth", "diff", "sql", "source"}
+TOOLS = {"open", "analyze", "leaks", "path", "merge-paths", "refs", "whatis", "retained", "types", "growth", "diff", "sql",
+         "source"}
 
 
 def same(found, wanted, what):
@@ -67,7 +68,8 @@ def check_answers():
             ("analyze", {"by": "function", "top": "3"}, ["--by=function", "-n3"]), ("leaks", {}, ["-n10"]),
             ("path", {"addresses": [name]}, ["-n10", name]), ("path", {"type": "Session"}, ["-n10", "--type=Session"]),
             ("refs", {"addresses": [hub, name]}, ["-n10", hub, name]), ("whatis", {"addresses": [hub]}, [hub]),
-            ("retained", {"by": "block", "top": 3}, ["--by=block", "-n3"]), ("growth", {"top": 2}, ["-n2"]),
+            ("retained", {"by": "block", "top": 3}, ["--by=block", "-n3"]), ("types", {"top": 2}, ["-n2"]),
+            ("growth", {"top": 2}, ["-n2"]),
             ("diff", {"after": core}, ["-n10", core]), ("source", {"function": "make_h"}, ["-n10", "make_h"]),
             ("sql", {"query": "SELECT address FROM blocks"}, ["SELECT address FROM blocks"]),
             ("analyze", {"full": True, "top": 100}, ["--full", "-n100"])):

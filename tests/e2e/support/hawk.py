@@ -47,7 +47,7 @@ gc.disable()
 
 # Verbs that read a core, and so may read the debug information of its modules.
 READERS = {"analyze", "verify", "whatis", "blocks", "heap", "leaks", "refs", "path", "merge-paths", "retained", "sites",
-           "types", "schema", "source", "growth", "sql", "export", "shell"}
+           "types", "schema", "source", "strings", "duplicates", "growth", "sql", "export", "shell"}
 
 # For --debug-dir. A script of few questions, or one to which the words of the answers matter (what to ask next
 # has the options of what was asked), sets it to None: files are read as they are installed.
