@@ -18,7 +18,6 @@ static void append_string(const struct hawk_contents_report *report,
 	size_t bytes =
 		content->bytes < HAWK_STRING_SHOWN_MAX ? content->bytes : HAWK_STRING_SHOWN_MAX;
 	char copy[HAWK_STRING_SHOWN_MAX + 1];
-	CLEANUP(text) struct hawk_text safe = {0};
 
 	copy[hawk_target_read_some(report->pointers->heap->target, content->address, copy, bytes)] =
 		'\0';
