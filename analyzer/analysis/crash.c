@@ -6,6 +6,7 @@
  */
 #include "hawk/analysis/crash.h"
 
+#include <signal.h>
 #include <string.h>
 
 #include "hawk/names/stack.h"
@@ -100,6 +101,11 @@ static bool is_allocator(const char *name)
 					    "tcache_thread_shutdown",
 					    "arena_for_chunk",
 					    "heap_for_ptr",
+					    "get_meta", /* of musl, as those that follow */
+					    "get_nominal_size",
+					    "alloc_slot",
+					    "alloc_group",
+					    "nontrivial_free",
 					    NULL};
 	static const char *const prefixes[] = {
 		"je_", "mi_", "_mi_", "tc_", "tcmalloc::", "operator delete", "operator new"};
@@ -138,11 +144,13 @@ static uint32_t find_caller(const struct hawk_stack *stack, const char **functio
 	return caller;
 }
 
-/* Returns true if the thread died of what it did: by a fault, or abort(). */
+/* Returns true if the thread died of what it did: by a fault, or abort(). General protection faults
+ * have no address; musl's assertions end in one. */
 static bool is_own_crash(const struct hawk_process *process)
 {
 	return process->signal && !process->live &&
-	       (process->has_fault_address || process->sender_pid == process->pid);
+	       (process->has_fault_address || process->sender_pid == process->pid ||
+		(process->signal == SIGSEGV && process->signal_code == SI_KERNEL));
 }
 
 void hawk_crash_find(const struct hawk_target *target, struct hawk_symbols *symbols,

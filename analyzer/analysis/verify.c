@@ -48,13 +48,28 @@ static bool is_uniform(uint64_t word)
 	return word == (word & 0xff) * (UINT64_MAX / 0xff);
 }
 
+/* Returns the damaged bytes at the damage's address, at most a word. */
+static unsigned width_of(const struct hawk_damage *damage)
+{
+	return damage->bytes && damage->bytes < WORD_BYTES ? (unsigned)damage->bytes : WORD_BYTES;
+}
+
+/* Returns true if one byte was written over and over: a single one repeats that before it. */
+static bool is_fill(struct maker *maker, const struct hawk_damage *damage)
+{
+	unsigned width = width_of(damage), missing = 8 * (WORD_BYTES - width); /* bits */
+
+	return damage->found == (damage->found & 0xff) * (UINT64_MAX / 0xff >> missing) &&
+	       (width > 1 || byte_at(maker, damage->address - 1) == damage->found);
+}
+
 /* Returns true if the bytes around `address`, a border of the damage, may have been written
  * together: by the same fill, else as text. */
 static bool continues(struct maker *maker, const struct hawk_damage *damage, uint64_t address)
 {
 	uint8_t before = byte_at(maker, address - 1), byte = byte_at(maker, address);
 
-	if (is_uniform(damage->found))
+	if (is_fill(maker, damage))
 		return before == byte;
 	return before && (before == byte || (is_text(before) && (is_text(byte) || !byte)));
 }
@@ -69,9 +84,9 @@ static uint64_t end_of_write(struct maker *maker, const struct hawk_damage *dama
 	for (unsigned i = WORD_BYTES; damage->expected && i; i--)
 		if (i < WORD_BYTES && differing >> (WORD_BYTES * i) == 0)
 			end = at + i;
-	for (at += WORD_BYTES; end > at && at < end; at++)
+	for (at += width_of(damage); end > at && at < end; at++)
 		if (byte_at(maker, at) != first &&
-		    (is_uniform(damage->found) || !is_text(first) || !is_text(byte_at(maker, at))))
+		    (is_fill(maker, damage) || !is_text(first) || !is_text(byte_at(maker, at))))
 			break;
 	return end < at ? end : at;
 }
@@ -83,9 +98,9 @@ static bool is_from_behind(struct maker *maker, const struct hawk_damage *damage
 
 	if (!damage->victim)
 		return false;
-	return low_is_sound || !damage->neighbour ||
-	       (!continues(maker, damage, damage->address) &&
-		continues(maker, damage, damage->address + WORD_BYTES));
+	return low_is_sound ||
+	       ((!damage->neighbour || !continues(maker, damage, damage->address)) &&
+		continues(maker, damage, damage->address + width_of(damage)));
 }
 
 /* Sets the block at fault: the tracer's in the allocator's, or that one itself. */
@@ -112,7 +127,7 @@ static void judge_size(struct maker *maker, struct hawk_corruption *ret)
 	if (is_from_behind(maker, damage)) {
 		ret->kind = HAWK_CORRUPTION_UNDERFLOW;
 		set_block(maker, damage->victim, damage->victim_bytes, ret);
-		while (first < damage->address + WORD_BYTES && damage->expected &&
+		while (first < damage->address + width_of(damage) && damage->expected &&
 		       byte_at(maker, first) ==
 			       (uint8_t)(damage->expected >> 8 * (first - damage->address)))
 			first++;
@@ -141,6 +156,52 @@ static void judge_header(struct maker *maker, struct hawk_corruption *ret)
 			break;
 }
 
+/* Returns true if one byte fills all of [start, end). */
+static bool is_filled(struct maker *maker, uint64_t start, uint64_t end, uint8_t byte)
+{
+	while (start < end && byte_at(maker, start) == byte)
+		start++;
+	return start == end;
+}
+
+/* Returns the block below `address` that ran up to there: slack at most lies between. A fill may
+ * have run over whole blocks. Returns false if no block did. */
+static bool find_overrun(struct maker *maker, const struct hawk_damage *damage, uint64_t address,
+			 uint64_t *start, uint64_t *size)
+{
+	uint8_t byte = (uint8_t)damage->found;
+	uint64_t below, bytes;
+	bool found = false;
+
+	while (damage->address - address < PATTERN_MAX &&
+	       hawk_heap_block_below(maker->heap, address, &below, &bytes) &&
+	       continues(maker, damage, address)) {
+		found = true;
+		*start = below;
+		*size = bytes;
+		if (!is_fill(maker, damage) || !is_filled(maker, below, address, byte))
+			break;
+		address = below;
+	}
+	return found;
+}
+
+/* Judges a free block whose first word was overwritten: it may end a write past a block below. */
+static void judge_written(struct maker *maker, struct hawk_corruption *ret)
+{
+	const struct hawk_damage *damage = &ret->damage;
+	uint64_t start, size;
+
+	ret->kind = HAWK_CORRUPTION_USE_AFTER_FREE;
+	set_block(maker, damage->neighbour, damage->neighbour_bytes, ret);
+	if (damage->address != damage->neighbour || !damage->found ||
+	    !find_overrun(maker, damage, damage->address, &start, &size))
+		return;
+	ret->kind = HAWK_CORRUPTION_OVERFLOW;
+	set_block(maker, start, size, ret);
+	ret->bytes = end_of_write(maker, damage) - start - size;
+}
+
 static void judge(struct maker *maker, struct hawk_corruption *ret)
 {
 	const struct hawk_damage *damage = &ret->damage;
@@ -164,8 +225,7 @@ static void judge(struct maker *maker, struct hawk_corruption *ret)
 		set_block(maker, damage->neighbour, damage->neighbour_bytes, ret);
 		break;
 	case HAWK_DAMAGE_WRITTEN:
-		ret->kind = HAWK_CORRUPTION_USE_AFTER_FREE;
-		set_block(maker, damage->neighbour, damage->neighbour_bytes, ret);
+		judge_written(maker, ret);
 		break;
 	default:
 		break;
@@ -330,7 +390,8 @@ static struct hawk_error *add_refused(struct maker *maker)
 	struct refused refused = {.certainty = FITS_NOT};
 
 	if (!crash->message.text[0]) {
-		for (unsigned i = 0; i < arch->register_count; i++)
+		/* Backwards: x86-64 lists the registers of arguments last. */
+		for (unsigned i = arch->register_count; i--;)
 			if (arch->registers[i].use != HAWK_REGISTER_STATE)
 				try_word(maker, crash->thread->registers[i], &refused);
 		if (refused.certainty < FITS_FREE)
@@ -351,7 +412,14 @@ static struct hawk_error *add_refused(struct maker *maker)
 static bool frees(const char *function)
 {
 	return strstr(function, "free") || strstr(function, "realloc") ||
-	       strstr(function, "delete");
+	       strstr(function, "delete") || strstr(function, "get_meta");
+}
+
+static int by_address(const void *left, const void *right)
+{
+	const struct hawk_damage *a = left, *b = right;
+
+	return a->address < b->address ? -1 : a->address > b->address;
 }
 
 static struct hawk_error *find(struct maker *maker, struct hawk_damages *damages)
@@ -360,6 +428,8 @@ static struct hawk_error *find(struct maker *maker, struct hawk_damages *damages
 	struct hawk_error *err = hawk_heap_check_damages(maker->check, damages);
 	uint64_t start = 0, end = 0; /* of the last overflow */
 
+	if (damages->count)
+		qsort(damages->items, damages->count, sizeof(*damages->items), by_address);
 	for (size_t i = 0; i < damages->count && !err; i++) {
 		struct hawk_corruption item = {.damage = damages->items[i]};
 

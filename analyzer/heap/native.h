@@ -38,7 +38,7 @@ struct hawk_walker {
 	void *(*begin)(const void *state);
 	/** Gives the next piece. May leave out free pieces if `all` is false. */
 	bool (*next)(void *cursor, bool all, struct hawk_piece *ret);
-	/** Adds what contradicts itself in the allocator's structures. NULL: nothing can. */
+	/** Adds what contradicts itself in the allocator's structures. */
 	void (*verify)(const void *state, struct hawk_damages *ret);
 	/** Returns the usable bytes of the free block that begins at `address`, 0 = none does.
 	 * NULL: not known. */

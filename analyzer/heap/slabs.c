@@ -111,43 +111,85 @@ bool hawk_slabs_mark(struct hawk_slabs *slabs, uint64_t address, enum hawk_objec
 	return true;
 }
 
-/* Notes a list that leads to an object that is free already, or nowhere: the object with that link
- * was written to. Lists may lead to slabs that are not known. */
-static void note_break(struct hawk_slabs *slabs, const struct hawk_target *target, uint64_t last,
-		       uint64_t at)
+static uint64_t object_at(const struct hawk_slab *slab, uint64_t address)
 {
-	uint64_t bytes = hawk_slabs_free_bytes(slabs, at);
-	struct hawk_damage damage = {.address = last ? last : at, .found = at};
+	return address - (address - slab->start) % slab->object_bytes;
+}
 
-	if (bytes) {
-		damage.kind = HAWK_DAMAGE_FREED_TWICE;
-		damage.neighbour = at;
-		damage.neighbour_bytes = bytes;
-	} else if (last && (at % OBJECT_BYTES_MIN || !hawk_target_mapping_at(target, at))) {
-		damage.kind = HAWK_DAMAGE_WRITTEN;
-		damage.bytes = sizeof(at);
-		damage.neighbour = last;
-		damage.neighbour_bytes = hawk_slabs_free_bytes(slabs, last);
-	} else {
+void hawk_slabs_note_freed(struct hawk_slabs *slabs, uint64_t address)
+{
+	const struct hawk_slab *slab = hawk_slabs_at(slabs, address);
+	struct hawk_damage damage = {.address = address, .found = address};
+
+	if (!slab)
 		return;
-	}
+	damage.kind = hawk_slabs_free_bytes(slabs, address) ? HAWK_DAMAGE_FREED_TWICE
+							    : HAWK_DAMAGE_FREED_INSIDE;
+	damage.neighbour = object_at(slab, address);
+	damage.neighbour_bytes = slab->object_bytes;
 	hawk_damages_add(&slabs->damages, &damage);
 }
 
-uint64_t hawk_slabs_mark_list(struct hawk_slabs *slabs, struct hawk_near *near, uint64_t first,
-			      uint64_t mask, enum hawk_object_state state)
+static void note_written(struct hawk_slabs *slabs, uint64_t object, uint64_t found)
 {
-	uint64_t count = 0, at = first & mask, last = 0;
+	hawk_damages_add(
+		&slabs->damages,
+		&(struct hawk_damage){.address = object,
+				      .bytes = sizeof(found),
+				      .neighbour = object,
+				      .neighbour_bytes = hawk_slabs_free_bytes(slabs, object),
+				      .found = found,
+				      .kind = HAWK_DAMAGE_WRITTEN});
+}
 
-	while (at && hawk_slabs_mark(slabs, at, state)) {
+/* Returns true if `address` is the end of a list, or where an object begins. */
+static bool is_object(const struct hawk_slabs *slabs, uint64_t address)
+{
+	const struct hawk_slab *slab = hawk_slabs_at(slabs, address);
+
+	return !address || (slab && object_at(slab, address) == address);
+}
+
+/* Notes why a list ends at `at`: either that was freed, or object `last` (0 = none) was written to.
+ * Lists may lead to slabs that are not known. */
+static void note_break(struct hawk_slabs *slabs, struct hawk_near *near, uint64_t last, uint64_t at)
+{
+	const struct hawk_slab *slab = hawk_slabs_at(slabs, at);
+	uint64_t next = 1;
+
+	if (slab &&
+	    (hawk_slabs_free_bytes(slabs, at) ||
+	     (!is_object(slabs, at) && hawk_word(near, at, &next) && is_object(slabs, next))))
+		hawk_slabs_note_freed(slabs, at);
+	else if (last &&
+		 (slab || at % OBJECT_BYTES_MIN || !hawk_target_mapping_at(near->target, at) ||
+		  hawk_target_module_at(near->target, at)))
+		note_written(slabs, last, at);
+}
+
+static bool is_of_list(const struct hawk_slabs *slabs, uint64_t address,
+		       const struct hawk_slab_list *list)
+{
+	const struct hawk_slab *slab = hawk_slabs_at(slabs, address);
+
+	return slab && (!list->object_bytes || slab->object_bytes == list->object_bytes);
+}
+
+uint64_t hawk_slabs_mark_list(struct hawk_slabs *slabs, struct hawk_near *near,
+			      const struct hawk_slab_list *list)
+{
+	uint64_t count = 0, at = list->first, last = 0;
+
+	while (at && is_of_list(slabs, at, list) && hawk_slabs_mark(slabs, at, list->state)) {
 		count++;
 		last = at;
 		if (!hawk_word(near, at, &at))
 			return count;
-		at &= mask;
 	}
 	if (at)
-		note_break(slabs, near->target, last, at);
+		note_break(slabs, near, last, at);
+	else if (last && count < list->length)
+		note_written(slabs, last, 0);
 	return count;
 }
 

@@ -32,7 +32,7 @@ struct hawk_slabs {
 	size_t count, capacity;
 	uint8_t *states; /**< four objects a byte */
 	uint64_t object_count;
-	struct hawk_damages damages; /**< of lists */
+	struct hawk_damages damages; /**< of lists and caches */
 	size_t overlapping; /**< slabs dropped because they reach into an earlier one, or have more
 			       objects than the core can hold */
 };
@@ -58,10 +58,22 @@ bool hawk_slabs_mark(struct hawk_slabs *slabs, uint64_t address, enum hawk_objec
 /** As hawk_slabs_mark(), with the object's number, counted over all slabs. */
 void hawk_slabs_set(struct hawk_slabs *slabs, uint64_t object, enum hawk_object_state state);
 
-/** Marks all objects of a list in which each begins with the address of the next, masked with
- * `mask`. Returns their number; stops at the first that is no live object. */
-uint64_t hawk_slabs_mark_list(struct hawk_slabs *slabs, struct hawk_near *near, uint64_t first,
-			      uint64_t mask, enum hawk_object_state state);
+/** A list of free objects. */
+struct hawk_slab_list {
+	uint64_t first;        /**< address; 0 = empty */
+	uint64_t object_bytes; /**< of all its objects; 0 = any */
+	uint64_t length;       /**< as the allocator counts it; 0 = not known, or in flux */
+	enum hawk_object_state state;
+};
+
+/** Marks all objects of a list in which each begins with the address of the next. Returns their
+ * number; stops at the first that is no live object of the list's size, and notes why. */
+uint64_t hawk_slabs_mark_list(struct hawk_slabs *slabs, struct hawk_near *near,
+			      const struct hawk_slab_list *list);
+
+/** Notes that `address` was freed, though the object there is free already, or no object begins
+ * there. */
+void hawk_slabs_note_freed(struct hawk_slabs *slabs, uint64_t address);
 
 /** Returns the bytes of the free object at `address`, 0 = none begins there. */
 uint64_t hawk_slabs_free_bytes(const struct hawk_slabs *slabs, uint64_t address);

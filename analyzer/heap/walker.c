@@ -87,6 +87,34 @@ void hawk_claims_deinit(struct hawk_claims *claims)
 	*claims = (struct hawk_claims){0};
 }
 
+bool hawk_thread_is_inside(const struct hawk_target *target, const struct hawk_thread *thread,
+			   uint64_t address)
+{
+	enum { WORDS = 64 /* of the stack: waiting for a lock, or the kernel, takes few */ };
+	const struct hawk_module *module = hawk_target_module_at(target, address);
+	uint64_t words[WORDS];
+	size_t count =
+		hawk_target_read_some(target, thread->sp, words, sizeof(words)) / sizeof(*words);
+
+	if (!module || module->main || hawk_target_module_at(target, thread->pc) == module)
+		return true;
+	for (size_t i = 0; i < count; i++)
+		if (words[i] >= module->start && words[i] < module->end)
+			return true;
+	return false;
+}
+
+bool hawk_threads_are_inside(const struct hawk_target *target, uint64_t address)
+{
+	size_t count;
+	const struct hawk_thread *threads = hawk_target_threads(target, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (hawk_thread_is_inside(target, &threads[i], address))
+			return true;
+	return false;
+}
+
 uint64_t hawk_budget_to_read(const struct hawk_target *target)
 {
 	return 2 * hawk_target_present_bytes(target) + (UINT64_C(64) << 20);

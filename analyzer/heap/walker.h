@@ -57,6 +57,14 @@ static inline uint64_t hawk_thread_pointer(const struct hawk_thread *thread)
 	return thread->thread_pointer & -UINT64_C(8);
 }
 
+/** Returns true if the thread may be at work in the module that holds `address`: an allocator's
+ * lists may be in flux then. Of what a program has linked in, that cannot be told. */
+bool hawk_thread_is_inside(const struct hawk_target *target, const struct hawk_thread *thread,
+			   uint64_t address);
+
+/** The same for all threads. */
+bool hawk_threads_are_inside(const struct hawk_target *target, uint64_t address);
+
 /** Charges `*budget` for the `bytes` of a table that were read; returns false if nothing is left.
  * Links that lie may lead to one table again and again; sound tables fit into the core once. */
 static inline bool hawk_charge(uint64_t *budget, uint64_t bytes)

@@ -133,8 +133,10 @@ static struct hawk_error *mark_stack(struct hawk_jemalloc *jemalloc, uint64_t ad
 	return hawk_claims_add(&jemalloc->heap.metadata, start, start + slab->object_bytes);
 }
 
+/* Marks the objects of a cache. If its thread is at work, it may just have given some of them back,
+ * so that they look freed twice. */
 static struct hawk_error *mark_cached(struct hawk_jemalloc *jemalloc, struct hawk_near *near,
-				      const struct cache *cache)
+				      const struct cache *cache, bool in_flux)
 {
 	unsigned wrong = 0;
 
@@ -142,10 +144,16 @@ static struct hawk_error *mark_cached(struct hawk_jemalloc *jemalloc, struct haw
 		const struct bin *bin = &cache->bins[i];
 		uint64_t object;
 
-		for (uint64_t j = 0; j < bin->count && wrong < WRONG_MAX; j++)
-			wrong +=
-				!hawk_word(near, bin->first + 8 * j, &object) ||
-				!hawk_slabs_mark(&jemalloc->heap.slabs, object, HAWK_OBJECT_CACHED);
+		for (uint64_t j = 0; j < bin->count && wrong < WRONG_MAX; j++) {
+			bool is_read = hawk_word(near, bin->first + 8 * j, &object);
+
+			if (is_read &&
+			    hawk_slabs_mark(&jemalloc->heap.slabs, object, HAWK_OBJECT_CACHED))
+				continue;
+			wrong++;
+			if (is_read && !in_flux)
+				hawk_slabs_note_freed(&jemalloc->heap.slabs, object);
+		}
 	}
 	return mark_stack(jemalloc, cache->bins[0].order - 8);
 }
@@ -155,9 +163,19 @@ static bool find_any(const uint64_t *words, size_t count, struct cache *ret)
 	return find_cache(false, words, count, ret) || find_cache(true, words, count, ret);
 }
 
-static struct hawk_error *add_thread(struct hawk_jemalloc *jemalloc, struct hawk_near *near,
-				     uint64_t pointer)
+static bool is_at_work(const struct hawk_jemalloc *jemalloc, const struct hawk_thread *thread)
 {
+	for (size_t i = 0; i < jemalloc->root_count; i++)
+		if (hawk_thread_is_inside(jemalloc->heap.target, thread,
+					  jemalloc->roots[i].address))
+			return true;
+	return false;
+}
+
+static struct hawk_error *add_thread(struct hawk_jemalloc *jemalloc, struct hawk_near *near,
+				     const struct hawk_thread *thread)
+{
+	uint64_t pointer = hawk_thread_pointer(thread);
 	uint64_t words[TLS_BYTES / 8], start = pointer - TLS_BYTES;
 	const struct hawk_mapping *mapping =
 		hawk_target_mapping_at(jemalloc->heap.target, pointer - 8);
@@ -174,7 +192,7 @@ static struct hawk_error *add_thread(struct hawk_jemalloc *jemalloc, struct hawk
 		return NULL;
 	err = hawk_claims_add(&jemalloc->heap.metadata, start + 8 * cache.first,
 			      start + 8 * cache.end);
-	return err ? err : mark_cached(jemalloc, near, &cache);
+	return err ? err : mark_cached(jemalloc, near, &cache, is_at_work(jemalloc, thread));
 }
 
 /* Tries a block as a cache made by the program, which holds both bins and pointers. */
@@ -191,7 +209,7 @@ static struct hawk_error *try_made(struct hawk_jemalloc *jemalloc, struct hawk_n
 		if (cache.bins[i].order < start || cache.bins[i].order > start + bytes ||
 		    cache.bins[i].first < start)
 			return NULL;
-	return mark_cached(jemalloc, near, &cache);
+	return mark_cached(jemalloc, near, &cache, true);
 }
 
 static struct hawk_error *add_made(struct hawk_jemalloc *jemalloc, struct hawk_near *near)
@@ -218,7 +236,7 @@ struct hawk_error *hawk_jemalloc_read_caches(struct hawk_jemalloc *jemalloc)
 	struct hawk_error *err = NULL;
 
 	for (size_t i = 0; !err && i < count; i++)
-		err = add_thread(jemalloc, &near, hawk_thread_pointer(&threads[i]));
+		err = add_thread(jemalloc, &near, &threads[i]);
 	if (!err)
 		err = add_made(jemalloc, &near);
 	hawk_claims_sort(&jemalloc->heap.metadata);

@@ -40,6 +40,7 @@ const struct hawk_walker hawk_walker_jemalloc = {
 	.spans = hawk_slab_heap_spans,
 	.begin = hawk_slab_heap_begin,
 	.next = hawk_slab_heap_next,
+	.verify = hawk_slab_heap_verify,
 	.free_bytes = hawk_slab_heap_free_bytes,
 	.describe = hawk_slab_heap_describe,
 	.forget = forget,

@@ -205,6 +205,7 @@ static bool find_map(struct reading *reading)
 		const struct hawk_mapping *to =
 			pointer % 4096 ? NULL : hawk_target_mapping_at(target, pointer);
 
+		reading->mimalloc->root = words.at;
 		if (to && hawk_is_anonymous(target, to) && try_map(reading, pointer))
 			return true;
 	}

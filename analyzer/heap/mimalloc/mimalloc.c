@@ -87,25 +87,40 @@ static void mark_delayed(struct hawk_mimalloc *mimalloc, struct hawk_near *near)
 			continue;
 		last = heap;
 		if (hawk_word(near, heap + mimalloc->delayed_offset, &first))
-			hawk_slabs_mark_list(&mimalloc->heap.slabs, near, first, UINT64_MAX,
-					     HAWK_OBJECT_CACHED);
+			hawk_slabs_mark_list(&mimalloc->heap.slabs, near,
+					     &(struct hawk_slab_list){.first = first,
+								      .state = HAWK_OBJECT_CACHED});
 	}
+}
+
+/* Marks the blocks in a page's lists. The first two hold all free ones, but for those in the third.
+ * A thread that moves the second list to the first is in both for a moment. */
+static void mark_page(struct hawk_mimalloc *mimalloc, struct hawk_near *near,
+		      const struct hawk_mimalloc_page *page, bool in_flux)
+{
+	uint64_t counts[LISTS] = {0};
+
+	for (unsigned i = 0; i < LISTS; i++) {
+		struct hawk_slab_list list = {.first = page->lists[i],
+					      .object_bytes = page->block_bytes,
+					      .state = HAWK_OBJECT_FREE};
+
+		if (in_flux && i && list.first == page->lists[0])
+			continue;
+		if (i < 2 && !in_flux && !page->lists[1 - i] && page->used <= page->capacity)
+			list.length = page->capacity - page->used;
+		counts[i] = hawk_slabs_mark_list(&mimalloc->heap.slabs, near, &list);
+	}
+	mimalloc->heap.differing += page->capacity - counts[0] - counts[1] != page->used;
 }
 
 static void mark_free(struct hawk_mimalloc *mimalloc)
 {
 	struct hawk_near near = {.target = mimalloc->heap.target};
+	bool in_flux = hawk_threads_are_inside(near.target, mimalloc->root);
 
-	for (size_t i = 0; i < mimalloc->page_count; i++) {
-		const struct hawk_mimalloc_page *page = &mimalloc->pages[i];
-		uint64_t counts[LISTS];
-
-		for (unsigned j = 0; j < LISTS; j++)
-			counts[j] =
-				hawk_slabs_mark_list(&mimalloc->heap.slabs, &near, page->lists[j],
-						     UINT64_MAX, HAWK_OBJECT_FREE);
-		mimalloc->heap.differing += page->capacity - counts[0] - counts[1] != page->used;
-	}
+	for (size_t i = 0; i < mimalloc->page_count; i++)
+		mark_page(mimalloc, &near, &mimalloc->pages[i], in_flux);
 	if (mimalloc->delayed_offset)
 		mark_delayed(mimalloc, &near);
 }

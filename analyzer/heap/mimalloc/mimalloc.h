@@ -51,6 +51,7 @@ struct hawk_mimalloc_page {
 
 struct hawk_mimalloc {
 	struct hawk_slab_heap heap; /**< incomplete: mimalloc is present but cannot be read */
+	uint64_t root;              /**< address in the library's data of what led to the heap */
 	uint16_t delayed_offset;    /**< in a heap: blocks freed by other threads; 0 = no list */
 	struct hawk_mimalloc_page *pages;
 	size_t page_count, page_capacity;

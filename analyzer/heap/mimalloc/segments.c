@@ -244,6 +244,7 @@ struct hawk_error *hawk_mimalloc_read_segments(struct hawk_mimalloc *mimalloc)
 	mimalloc->heap.incomplete = false;
 	mimalloc->heap.version = best.layout->version;
 	mimalloc->delayed_offset = best.layout->delayed;
+	mimalloc->root = best.place;
 	err = hawk_claims_add(&mimalloc->heap.metadata, best.place, best.place + sizeof(key));
 	return err ? err : each_place(mimalloc->heap.target, read_segment, &best);
 }

@@ -25,7 +25,7 @@ enum {
 
 /* Group, and what lies before a block. */
 enum {
-	UNIT = 16,
+	UNIT = HAWK_MUSL_UNIT,
 	CODE_ALIGNED = 7,
 	CODE_NESTED = 6,
 	CODE_LONG = 5, /* slack of 5 bytes or more: the last 4 bytes hold its length */
@@ -67,9 +67,15 @@ static struct hawk_error *add_group(struct hawk_musl *musl, struct hawk_near *ne
 		.slots = (uint32_t)(description->bits & 31) + 1,
 	};
 	uint64_t back, bytes = HAWK_MUSL_GROUP_HEADER + group.stride * group.slots;
+	bool is_read = hawk_word(near, group.start, &back);
 
-	if (!hawk_word(near, group.start, &back) || back != address || !group.stride ||
-	    group.stride > UINT64_C(1) << 47 || group.start + bytes < group.start) {
+	if (is_read && back != address)
+		hawk_damages_add(&musl->damages, &(struct hawk_damage){.address = group.start,
+								       .expected = address,
+								       .found = back,
+								       .kind = HAWK_DAMAGE_GUARD});
+	if (!is_read || back != address || !group.stride || group.stride > UINT64_C(1) << 47 ||
+	    group.start + bytes < group.start) {
 		musl->differing++;
 		return NULL;
 	}
@@ -138,6 +144,7 @@ static int by_start(const void *left, const void *right)
 void hawk_musl_deinit(struct hawk_musl *musl)
 {
 	free(musl->groups);
+	hawk_damages_deinit(&musl->damages);
 	hawk_claims_deinit(&musl->metadata);
 	hawk_claims_deinit(&musl->memory);
 	*musl = (struct hawk_musl){0};
@@ -181,10 +188,7 @@ struct hawk_error *hawk_musl_find(const struct hawk_target *target, struct hawk_
 	return err;
 }
 
-/* Reads the bytes before a block: its slot's number, the code of its slack, and its distance from
- * the group's header in units. */
-static bool read_head(struct hawk_near *near, uint64_t block, unsigned *slot, unsigned *code,
-		      uint64_t *units)
+bool hawk_musl_head(struct hawk_near *near, uint64_t block, struct hawk_musl_head *ret)
 {
 	uint8_t bytes[8];
 	uint16_t low;
@@ -192,11 +196,13 @@ static bool read_head(struct hawk_near *near, uint64_t block, unsigned *slot, un
 
 	if (hawk_near_read(near, block - sizeof(bytes), bytes, sizeof(bytes)) != sizeof(bytes))
 		return false;
-	*slot = bytes[5] & 31;
-	*code = bytes[5] >> 5;
 	memcpy(&low, bytes + 6, sizeof(low));
 	memcpy(&wide, bytes, sizeof(wide));
-	*units = bytes[4] ? wide : low;
+	*ret = (struct hawk_musl_head){
+		.slot = bytes[5] & 31,
+		.code = bytes[5] >> 5,
+		.units = bytes[4] ? wide : low,
+	};
 	return true;
 }
 
@@ -208,48 +214,46 @@ static uint64_t find_aligned(struct hawk_near *near, const struct hawk_musl_grou
 	uint64_t end = slot_start + group->stride;
 
 	for (uint64_t at = slot_start + UNIT * units; at < end; at += WRAP_BYTES) {
-		unsigned slot, code;
-		uint64_t offset;
+		struct hawk_musl_head head;
 
-		if (!read_head(near, at, &slot, &code, &offset))
+		if (!hawk_musl_head(near, at, &head))
 			break; /* the core lacks it */
-		if (slot == number && group->start + HAWK_MUSL_GROUP_HEADER + UNIT * offset == at)
+		if (head.slot == number &&
+		    group->start + HAWK_MUSL_GROUP_HEADER + UNIT * head.units == at)
 			return at;
 	}
 	return 0;
 }
 
-/** The content of a slot. */
-enum content { NOTHING, BLOCK, GROUP_OF_OTHERS };
-
-static enum content read_slot(struct hawk_near *near, const struct hawk_musl_group *group,
-			      uint32_t number, struct hawk_musl_block *ret)
+enum hawk_musl_content hawk_musl_slot(struct hawk_near *near, const struct hawk_musl_group *group,
+				      uint32_t number, struct hawk_musl_block *ret)
 {
 	uint64_t start = group->start + HAWK_MUSL_GROUP_HEADER + number * group->stride;
-	uint64_t end = start + group->stride - 4, units, slack;
-	unsigned slot, code;
+	uint64_t end = start + group->stride - HAWK_MUSL_HEAD, slack;
+	struct hawk_musl_head head;
 	uint32_t wide;
 
 	ret->start = start;
-	if (!read_head(near, start, &slot, &code, &units))
-		return NOTHING;
-	if (code == CODE_NESTED)
-		return GROUP_OF_OTHERS;
-	if (code == CODE_ALIGNED) {
-		ret->start = find_aligned(near, group, number, start, units);
-		if (!ret->start || !read_head(near, ret->start, &slot, &code, &units))
-			return NOTHING;
+	ret->end = end;
+	if (!hawk_musl_head(near, start, &head))
+		return HAWK_MUSL_NOTHING;
+	if (head.code == CODE_NESTED)
+		return HAWK_MUSL_GROUP;
+	if (head.code == CODE_ALIGNED) {
+		ret->start = find_aligned(near, group, number, start, head.units);
+		if (!ret->start || !hawk_musl_head(near, ret->start, &head))
+			return HAWK_MUSL_NOTHING;
 	}
-	slack = code;
-	if (code == CODE_LONG) {
+	slack = head.code;
+	if (head.code == CODE_LONG) {
 		if (!hawk_half(near, end - 4, &wide))
-			return NOTHING;
+			return HAWK_MUSL_NOTHING;
 		slack = wide;
 	}
 	if (ret->start > end || slack > end - ret->start)
-		return NOTHING;
+		return HAWK_MUSL_NOTHING;
 	ret->requested = end - ret->start - slack;
-	return BLOCK;
+	return HAWK_MUSL_BLOCK;
 }
 
 static uint64_t end_of(const struct hawk_musl_group *group)
@@ -301,7 +305,7 @@ bool hawk_musl_next(struct hawk_musl_cursor *cursor, struct hawk_musl_block *ret
 		const struct hawk_musl_group *group =
 			&cursor->musl->groups[cursor->at[cursor->depth - 1].group];
 		uint32_t slot = cursor->at[cursor->depth - 1].slot++;
-		enum content content;
+		enum hawk_musl_content content;
 
 		if (slot >= group->slots) {
 			cursor->depth--;
@@ -317,10 +321,10 @@ bool hawk_musl_next(struct hawk_musl_cursor *cursor, struct hawk_musl_block *ret
 		}
 		if (ret->is_free)
 			continue;
-		content = read_slot(&cursor->near, group, slot, ret);
-		if (content == BLOCK)
+		content = hawk_musl_slot(&cursor->near, group, slot, ret);
+		if (content == HAWK_MUSL_BLOCK)
 			return true;
-		if (content == GROUP_OF_OTHERS)
+		if (content == HAWK_MUSL_GROUP)
 			enter_slot(cursor, ret->start, ret->start + group->stride);
 	}
 	return false;

@@ -163,17 +163,40 @@ static void forget(struct hawk_heap_found *found)
 	found->state = NULL;
 }
 
+/* Returns the state of the heap's tracer, or NULL. */
+static const struct state *state_of(const struct hawk_heap *heap)
+{
+	for (unsigned i = 0; i < heap->found_count; i++)
+		if (heap->found[i].source == &hawk_heap_sealed)
+			return heap->found[i].state;
+	return NULL;
+}
+
 bool hawk_sealed_dead_at(const struct hawk_heap *heap, uint64_t start, uint64_t address,
 			 struct hawk_block *ret)
 {
-	for (unsigned i = 0; i < heap->found_count; i++) {
-		const struct hawk_heap_found *found = &heap->found[i];
-		const struct state *state = found->state;
+	const struct state *state = state_of(heap);
 
-		if (found->source == &hawk_heap_sealed)
-			return hawk_sweep_find_dead(found->target, &state->plan, start, address,
-						    ret);
-	}
+	return state && hawk_sweep_find_dead(heap->target, &state->plan, start, address, ret);
+}
+
+bool hawk_sealed_recover(const struct hawk_heap *heap, uint64_t address, uint64_t room,
+			 uint64_t word1, uint64_t *ret)
+{
+	enum { SIZES_MIN = 32, SIZES_MAX = 1024, SIZES_SHARE = 4, BIRTHS = 256 };
+	const struct state *state = state_of(heap);
+	uint64_t most = room - HAWK_HEADER_BYTES, count = most / SIZES_SHARE;
+
+	if (!state || room < HAWK_HEADER_BYTES || most > HAWK_SIZE_MAX)
+		return false;
+	count = count < SIZES_MIN ? SIZES_MIN : count > SIZES_MAX ? SIZES_MAX : count;
+	for (uint64_t size = most; size <= most && most - size <= count; size--)
+		for (unsigned kind = HAWK_KIND_MALLOC; kind < HAWK_KIND_POOL; kind++)
+			for (unsigned birth = 0; birth < BIRTHS; birth++) {
+				*ret = hawk_header_word0(kind, 4, (uint8_t)birth, size);
+				if (hawk_header_is_live(&state->plan.key, *ret, word1, address))
+					return true;
+			}
 	return false;
 }
 

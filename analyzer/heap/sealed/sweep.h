@@ -72,4 +72,10 @@ bool hawk_sweep_find_dead(const struct hawk_target *target, const struct hawk_sw
 bool hawk_sealed_dead_at(const struct hawk_heap *heap, uint64_t start, uint64_t address,
 			 struct hawk_block *ret);
 
+/** Finds the first word of the live header at `address`, of whose second one only `word1` is left.
+ * Tries every header that a block in `room` bytes, itself included, may have. Returns false if none
+ * fits the seal. */
+bool hawk_sealed_recover(const struct hawk_heap *heap, uint64_t address, uint64_t room,
+			 uint64_t word1, uint64_t *ret);
+
 #endif

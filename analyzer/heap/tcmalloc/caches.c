@@ -12,6 +12,7 @@
 
 enum {
 	STRIDE = 0x20,
+	LENGTH_OFFSET = 8,
 	SIZE_OFFSET = 0x18,
 	OLD_STRIDE = 0x18,
 	OLD_NEXT = 0,
@@ -22,11 +23,15 @@ static void mark_lists(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near, u
 		       unsigned stride)
 {
 	for (uint32_t i = 1; i < tcmalloc->classes && tcmalloc->class_bytes[i]; i++) {
-		uint64_t first;
+		uint64_t at = lists + (uint64_t)i * stride;
+		struct hawk_slab_list list = {.object_bytes = tcmalloc->class_bytes[i],
+					      .state = HAWK_OBJECT_CACHED};
+		uint32_t length = 0;
 
-		if (hawk_word(near, lists + (uint64_t)i * stride, &first))
-			hawk_slabs_mark_list(&tcmalloc->heap.slabs, near, first, UINT64_MAX,
-					     HAWK_OBJECT_CACHED);
+		if (!tcmalloc->in_flux && hawk_half(near, at + LENGTH_OFFSET, &length))
+			list.length = length;
+		if (hawk_word(near, at, &list.first))
+			hawk_slabs_mark_list(&tcmalloc->heap.slabs, near, &list);
 	}
 	tcmalloc->caches++;
 }
@@ -100,7 +105,7 @@ static bool is_old_cache(const struct hawk_tcmalloc *tcmalloc, struct hawk_near 
 		const struct hawk_slab *slab;
 
 		if (!hawk_word(near, lists + (uint64_t)i * OLD_STRIDE, &first) ||
-		    !hawk_half(near, lists + (uint64_t)i * OLD_STRIDE + 8, &length) ||
+		    !hawk_half(near, lists + (uint64_t)i * OLD_STRIDE + LENGTH_OFFSET, &length) ||
 		    !first != !length)
 			return false;
 		slab = first ? hawk_slabs_at(&tcmalloc->heap.slabs, first) : NULL;

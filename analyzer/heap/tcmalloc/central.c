@@ -117,12 +117,16 @@ bool hawk_tcmalloc_find_central(struct hawk_tcmalloc *tcmalloc)
 	size_t count;
 	const struct hawk_mapping *mappings = hawk_target_mappings(tcmalloc->heap.target, &count);
 	struct hawk_near near = {.target = tcmalloc->heap.target};
+	const struct hawk_module *module;
 	bool found = false;
 
 	if (!find_lists(tcmalloc, &near))
 		return false;
+	/* jemalloc has a table of such sizes as well. */
+	module = hawk_target_module_at(near.target, tcmalloc->central);
 	for (size_t i = 0; i < count && !found; i++)
 		found = hawk_is_module_data(near.target, &mappings[i]) &&
+			hawk_target_module_at(near.target, mappings[i].start) == module &&
 			find_sizes(tcmalloc, &near, &mappings[i]);
 	tcmalloc->heap.version = tcmalloc->wide_sizes ? "2.0 to 2.5" : "2.6 to 2.18";
 	return found;
@@ -190,18 +194,21 @@ struct hawk_error *hawk_tcmalloc_read_spans(struct hawk_tcmalloc *tcmalloc)
 	return err;
 }
 
-/* Marks the lists of free objects that threads returned whole. */
-static void mark_slots(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near, uint64_t list)
+/* Marks the lists of free objects that threads returned whole. While the list is locked, the last
+ * one may be half written. */
+static void mark_slots(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near, uint32_t size_class)
 {
-	uint32_t used;
-	uint64_t first;
+	uint64_t at = tcmalloc->central + (uint64_t)size_class * STRIDE;
+	struct hawk_slab_list list = {.object_bytes = tcmalloc->class_bytes[size_class],
+				      .state = HAWK_OBJECT_CACHED};
+	uint32_t used, locked;
 
-	if (!hawk_half(near, list + SLOTS_USED_OFFSET, &used) || used > SLOTS)
+	if (!hawk_half(near, at, &locked) || !hawk_half(near, at + SLOTS_USED_OFFSET, &used) ||
+	    used > SLOTS)
 		return;
-	for (uint32_t i = 0; i < used; i++)
-		if (hawk_word(near, list + SLOTS_OFFSET + 16 * (uint64_t)i, &first))
-			hawk_slabs_mark_list(&tcmalloc->heap.slabs, near, first, UINT64_MAX,
-					     HAWK_OBJECT_CACHED);
+	for (uint32_t i = 0; i < used - (locked && used); i++)
+		if (hawk_word(near, at + SLOTS_OFFSET + 16 * (uint64_t)i, &list.first))
+			hawk_slabs_mark_list(&tcmalloc->heap.slabs, near, &list);
 }
 
 void hawk_tcmalloc_mark_free(struct hawk_tcmalloc *tcmalloc)
@@ -216,10 +223,17 @@ void hawk_tcmalloc_mark_free(struct hawk_tcmalloc *tcmalloc)
 		if (!hawk_tcmalloc_span(&near, tcmalloc->spans[i], &span))
 			continue;
 		slab = hawk_slabs_at(&tcmalloc->heap.slabs, span.page << HAWK_TCMALLOC_PAGE_LOG2);
-		free_count = hawk_slabs_mark_list(&tcmalloc->heap.slabs, &near, span.objects,
-						  UINT64_MAX, HAWK_OBJECT_FREE);
+		free_count = hawk_slabs_mark_list(
+			&tcmalloc->heap.slabs, &near,
+			&(struct hawk_slab_list){
+				.first = span.objects,
+				.object_bytes = tcmalloc->class_bytes[span.size_class],
+				.length = slab && !tcmalloc->in_flux && span.used < slab->count
+						  ? slab->count - span.used
+						  : 0,
+				.state = HAWK_OBJECT_FREE});
 		tcmalloc->heap.differing += !slab || slab->count - free_count != span.used;
 	}
 	for (uint32_t i = 1; i < tcmalloc->classes; i++)
-		mark_slots(tcmalloc, &near, tcmalloc->central + (uint64_t)i * STRIDE);
+		mark_slots(tcmalloc, &near, i);
 }

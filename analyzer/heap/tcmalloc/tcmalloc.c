@@ -24,6 +24,7 @@ static struct hawk_error *find(const struct hawk_target *target, const struct ha
 	err = hawk_slabs_finish(&tcmalloc->heap.slabs, target);
 	if (err)
 		return err;
+	tcmalloc->in_flux = hawk_threads_are_inside(target, tcmalloc->central);
 	hawk_tcmalloc_mark_free(tcmalloc);
 	err = hawk_tcmalloc_mark_cached(tcmalloc);
 	hawk_claims_sort(&tcmalloc->heap.metadata);

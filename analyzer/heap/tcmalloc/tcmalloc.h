@@ -27,7 +27,8 @@ struct hawk_tcmalloc {
 	bool wide_sizes; /**< sizes of classes are 64-bit numbers (2.0 to 2.5) */
 	uint64_t *spans; /**< addresses of spans of small objects */
 	size_t span_count, span_capacity;
-	uint64_t caches;             /**< of threads */
+	uint64_t caches; /**< of threads */
+	bool in_flux;    /**< a thread may be at work: lists may differ from their lengths */
 	struct hawk_sample *samples; /**< ascending, as the map of pages is */
 	size_t sample_count, sample_capacity;
 };

@@ -205,6 +205,7 @@ TEST(slabs_overlap_nothing_and_lists_end_in_rings)
 {
 	struct sparse_text text = {0};
 	struct hawk_slabs slabs = {0};
+	struct hawk_slab_list list;
 	struct loaded loaded;
 	struct hawk_near near;
 
@@ -221,13 +222,72 @@ TEST(slabs_overlap_nothing_and_lists_end_in_rings)
 	check(hawk_slabs_finish(&slabs, loaded.target));
 	assert_int_equal(slabs.count, 1);
 	assert_int_equal(slabs.overlapping, 2);
-	assert_int_equal(hawk_slabs_mark_list(&slabs, &near, 0x10010, UINT64_MAX, HAWK_OBJECT_FREE),
-			 2);
+	list = (struct hawk_slab_list){.first = 0x10010, .state = HAWK_OBJECT_FREE};
+	assert_int_equal(hawk_slabs_mark_list(&slabs, &near, &list), 2);
 	assert_int_equal(slabs.damages.counts[HAWK_DAMAGE_FREED_TWICE], 1);
 	assert_false(hawk_slabs_mark(&slabs, 0x10018, HAWK_OBJECT_FREE));
 	assert_null(hawk_slabs_at(&slabs, 0x10080));
 	hawk_slabs_deinit(&slabs);
 	unload(&loaded);
+}
+
+/* Marks a list of objects of 16 bytes, of which there are eight at 0x10000. Those at 0x10100 have
+ * 32. `words` are pairs of address and word. Returns the only damage, or zeros. */
+static struct hawk_damage damage_of_list(const uint64_t (*words)[2], struct hawk_slab_list list)
+{
+	struct sparse_text text = {0};
+	struct hawk_slabs slabs = {0};
+	struct hawk_damage damage = {0};
+	struct hawk_near near;
+	struct loaded loaded;
+
+	sparse_add_memory(&text, 0x10000, 1);
+	for (; (*words)[0]; words++)
+		sparse_add_word(&text, (*words)[0], (*words)[1]);
+	loaded = load(&hawk_heap_musl, &text);
+	near = (struct hawk_near){.target = loaded.target};
+	check(hawk_slabs_add(&slabs, (struct hawk_slab){0x10000, 16, .count = 8}));
+	check(hawk_slabs_add(&slabs, (struct hawk_slab){0x10100, 32, .count = 8}));
+	check(hawk_slabs_finish(&slabs, loaded.target));
+	list.object_bytes = 16;
+	list.state = HAWK_OBJECT_FREE;
+	hawk_slabs_mark_list(&slabs, &near, &list);
+	if (slabs.damages.count)
+		damage = slabs.damages.items[0];
+	assert_in_range(slabs.damages.count, 0, 1);
+	hawk_slabs_deinit(&slabs);
+	unload(&loaded);
+	return damage;
+}
+
+static void expect_damage(const uint64_t (*words)[2], struct hawk_slab_list list, uint8_t kind,
+			  uint64_t neighbour)
+{
+	struct hawk_damage damage = damage_of_list(words, list);
+
+	assert_int_equal(damage.kind, kind);
+	assert_int_equal(damage.neighbour, neighbour);
+}
+
+TEST(a_list_that_breaks_off_names_the_object_at_fault)
+{
+	const uint64_t sound[][2] = {{0x10010, 0x10030}, {0x10030, 0}, {0}};
+	const uint64_t other_size[][2] = {{0x10010, 0x10100}, {0}};
+	const uint64_t text[][2] = {{0x10010, 0x4141414141414141}, {0}};
+	const uint64_t inside[][2] = {{0x10010, 0x10028}, {0x10028, 0x10030}, {0}};
+
+	assert_int_equal(
+		damage_of_list(sound, (struct hawk_slab_list){.first = 0x10010, .length = 2})
+			.neighbour,
+		0);
+	expect_damage(sound, (struct hawk_slab_list){.first = 0x10010, .length = 3},
+		      HAWK_DAMAGE_WRITTEN, 0x10030);
+	expect_damage(other_size, (struct hawk_slab_list){.first = 0x10010}, HAWK_DAMAGE_WRITTEN,
+		      0x10010);
+	expect_damage(text, (struct hawk_slab_list){.first = 0x10010}, HAWK_DAMAGE_WRITTEN,
+		      0x10010);
+	expect_damage(inside, (struct hawk_slab_list){.first = 0x10010}, HAWK_DAMAGE_FREED_INSIDE,
+		      0x10020);
 }
 
 TEST(virtual_tables_are_found_by_their_type_infos)

@@ -30,6 +30,10 @@ struct hawk_error *hawk_heap_check_damages(const struct hawk_heap_check *check,
  * 0 = none does. */
 uint64_t hawk_heap_check_free_bytes(const struct hawk_heap_check *check, uint64_t pointer);
 
+/** Finds the last live block below `address`, if it ends there but for slack. */
+bool hawk_heap_block_below(const struct hawk_heap *heap, uint64_t address, uint64_t *start,
+			   uint64_t *bytes);
+
 void hawk_heap_check_end(struct hawk_heap_check *check);
 
 #endif
