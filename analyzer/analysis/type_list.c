@@ -81,9 +81,9 @@ static void keep(const struct hawk_types *types, enum hawk_type_sort sort,
 			continue;
 		list->items[list->count++] = sum;
 		add(&list->all, &sum.blocks);
-		if (type->origin < HAWK_TYPE_SHAPE)
+		if (type->origin < HAWK_TYPE_INTERNAL)
 			add(&list->known, &sum.blocks);
-		if (type->origin < HAWK_TYPE_SHAPE && type->is_guess)
+		if (type->origin < HAWK_TYPE_INTERNAL && type->is_guess)
 			add(&list->guessed, &sum.blocks);
 	}
 }

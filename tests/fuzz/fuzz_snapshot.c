@@ -12,6 +12,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "hawk/analysis/type_list.h"
 #include "hawk/graph/dominators.h"
 #include "hawk/graph/pointers.h"
 #include "hawk/names/ask.h"
@@ -96,6 +97,22 @@ static void use_blocks(const struct hawk_heap *heap)
 	}
 }
 
+static void use_types(const struct hawk_heap *heap, struct hawk_block_types *names,
+		      struct hawk_symbols *symbols)
+{
+	struct hawk_type_list list;
+	struct hawk_types types;
+	struct hawk_error *err = hawk_types_make(heap, names, symbols, &types);
+
+	if (!err) {
+		err = hawk_type_list_make(&types, NULL, NULL, HAWK_TYPES_BY_SIZE, &list);
+		if (!err)
+			hawk_type_list_deinit(&list);
+		hawk_types_deinit(&types);
+	}
+	hawk_error_destroy(err);
+}
+
 static void use_names(struct hawk_target *target, const struct hawk_heap *heap,
 		      const struct hawk_graph *graph, struct hawk_findings *findings)
 {
@@ -118,6 +135,7 @@ static void use_names(struct hawk_target *target, const struct hawk_heap *heap,
 			hawk_heap_block(heap, i, &block);
 			(void)hawk_block_type(types, &block);
 		}
+		use_types(heap, types, symbols);
 		hawk_block_types_destroy(types);
 	}
 	hawk_error_destroy(err);

@@ -23,7 +23,7 @@ struct hawk_type_list {
 	struct hawk_type_sum *items; /**< those with blocks, in order */
 	size_t count;
 	struct hawk_chosen all;
-	struct hawk_chosen known;   /**< of these: with a type, a size class is none */
+	struct hawk_chosen known;   /**< of these: with a type of the program's own */
 	struct hawk_chosen guessed; /**< of these: by a guess */
 };
 

@@ -70,12 +70,14 @@ static inline const struct hawk_type *hawk_types_at(const struct hawk_types *typ
 	return &types->items[number];
 }
 
-/** Returns true if `type` is better known than `than`: by certainty, then by origin. */
-static inline bool hawk_type_is_better(const struct hawk_type *type, const struct hawk_type *than)
+/** Returns how well a type is known, best = 0: facts by origin, then guesses, then what says
+ * nothing but the size. */
+static inline unsigned hawk_type_rank(const struct hawk_type *type)
 {
-	return type->is_guess != than->is_guess && than->origin < HAWK_TYPE_SHAPE
-		       ? than->is_guess
-		       : type->origin < than->origin;
+	bool is_guess = type->is_guess && type->origin < HAWK_TYPE_SHAPE;
+
+	return type->origin + (is_guess ? HAWK_TYPE_ORIGINS : 0) +
+	       (type->origin >= HAWK_TYPE_SHAPE ? 2 * HAWK_TYPE_ORIGINS : 0);
 }
 
 /** Gives the block a type, unless it has one that is as well known. */
@@ -83,7 +85,7 @@ static inline void hawk_types_set(struct hawk_types *types, uint32_t block, uint
 {
 	uint32_t before = types->of_block[block];
 
-	if (hawk_type_is_better(&types->items[number], &types->items[before]))
+	if (hawk_type_rank(&types->items[number]) < hawk_type_rank(&types->items[before]))
 		types->of_block[block] = number;
 }
 
