@@ -21,6 +21,7 @@ libcmocka-dev pc:cmocka
 libsqlite3-dev pc:sqlite3
 libedit-dev pc:libedit
 libjansson-dev pc:jansson
+libseccomp-dev pc:libseccomp
 libprotobuf-c-dev pc:libprotobuf-c
 protobuf-c-compiler command:protoc-c
 '

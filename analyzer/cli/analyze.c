@@ -9,6 +9,7 @@
 #include "hawk/report/suspects.h"
 #include "leaks.h"
 #include "verify.h"
+#include "hawk/analysis/threads.h"
 #include "answer.h"
 #include "session.h"
 
@@ -95,6 +96,7 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 		.leaks = sections->leaks,
 		.fragmentation = sections->fragmentation,
 		.verify = sections->verify,
+		.threads = sections->threads,
 		.suspects = sections->suspects,
 		.source = session->source,
 		.filtered = filter.focus || filter.ignore || filter.min_bytes,
@@ -372,6 +374,7 @@ struct answer {
 	bool is_fragmented; /**< free memory is more than a quarter of what is resident */
 	struct hawk_leaks_session leaks; /**< for a full answer */
 	bool has_leaks;
+	struct hawk_threads threads;       /**< if there are several; without stacks */
 	struct hawk_verify_session verify; /**< of a crash in the allocator */
 	bool has_verify;
 	struct suspects suspects; /**< for text, found after the first screen is printed */
@@ -385,6 +388,28 @@ static void deinit(void *made)
 	deinit_suspects(&answer->suspects);
 	hawk_leaks_session_deinit(&answer->leaks);
 	hawk_verify_session_deinit(&answer->verify);
+	hawk_threads_deinit(&answer->threads);
+}
+
+/** Finds out what threads wait for, and deadlocks. */
+static struct hawk_error *make_threads(struct hawk_session *session, struct answer *answer)
+{
+	struct hawk_threads_wish wish = {.target = session->target,
+					 .symbols = session->symbols,
+					 .heap = session->heap,
+					 .is_brief = true};
+	struct hawk_error *err;
+	size_t count;
+
+	hawk_target_threads(session->target, &count);
+	if (count < 2 || hawk_target_snapshot(session->target))
+		return NULL;
+	err = hawk_session_types(session, &wish.types);
+	if (!err)
+		err = hawk_threads_make(&wish, &answer->threads);
+	if (!err)
+		hawk_threads_resolve(&wish, &answer->threads);
+	return err;
 }
 
 /** Checks the heap if the process died inside of the allocator. */
@@ -435,6 +460,8 @@ static struct hawk_error *make(struct hawk_session *session, void *ret)
 	if (!err && session->heap->knows & HAWK_HEAP_BLOCKS)
 		err = find_fragmentation(session, answer);
 	if (!err)
+		err = make_threads(session, answer);
+	if (!err)
 		err = make_verify(session, answer);
 	if (!err && full)
 		err = hawk_leaks_session_make(session, HAWK_LEAKS_KINDS_LISTED, &answer->leaks);
@@ -452,6 +479,7 @@ static struct hawk_report sections_of(const struct answer *answer)
 	return (struct hawk_report){
 		.fragmentation = answer->is_fragmented ? &answer->fragmentation : NULL,
 		.verify = answer->has_verify ? &answer->verify.report : NULL,
+		.threads = answer->threads.count ? &answer->threads : NULL,
 	};
 }
 
@@ -465,6 +493,8 @@ static void add_next(void *made, struct hawk_next *ret)
 		hawk_next_add(ret, suspects->instead.verb, suspects->instead.option, NULL,
 			      suspects->instead.why);
 	hawk_next_of_suspects(&suspects->report, ret);
+	if (answer->threads.deadlocks)
+		hawk_next_add(ret, "threads", NULL, NULL, "where the threads wait for each other");
 	if (answer->has_verify && answer->session->settings->json)
 		hawk_next_of_verify(&answer->verify.report, ret);
 }

@@ -89,7 +89,7 @@ struct hawk_settings {
 	struct hawk_number {
 		bool given;
 		uint64_t value;
-	} exit_code, context, timeout;
+	} exit_code, context, timeout, tid;
 	struct hawk_strings {
 		const char *items[HAWK_STRINGS_MAX];
 		size_t count;
@@ -249,6 +249,7 @@ extern const struct hawk_verb hawk_verb_heap;
 extern const struct hawk_verb hawk_verb_types;
 extern const struct hawk_verb hawk_verb_leaks;
 extern const struct hawk_verb hawk_verb_verify;
+extern const struct hawk_verb hawk_verb_threads;
 extern const struct hawk_verb hawk_verb_refs;
 extern const struct hawk_verb hawk_verb_path;
 extern const struct hawk_verb hawk_verb_merge_paths;

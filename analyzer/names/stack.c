@@ -181,29 +181,37 @@ static void append_entry(struct hawk_symbols *symbols, const struct hawk_fold_en
 	if (line.kind == HAWK_LINE_FUNCTION) {
 		line.pc = frames[entry->frame].pc;
 		line.exact = frames[entry->frame].exact;
+		line.confidence = frames[entry->frame].confidence;
 		line.has_module = hawk_symbols_module_at(symbols, address_in(line.pc, line.exact),
 							 &line.module);
 	}
 	append_frame(symbols, stack, line);
 }
 
-void hawk_stack_of_thread(struct hawk_symbols *symbols, const struct hawk_thread *thread,
+void hawk_stack_of_frames(struct hawk_symbols *symbols, const struct hawk_thread_frames *frames,
 			  struct hawk_stack *stack)
 {
 	CLEANUP(free_ptr) struct hawk_fold_entry *entries = NULL;
-	struct hawk_thread_frames frames;
 	size_t count = 0;
 
 	clear(stack);
-	hawk_error_swallow(hawk_symbols_unwind(symbols, thread, HAWK_UNWIND_FRAMES_MAX, &frames));
-	hawk_error_swallow(hawk_stack_fold(frames.frames, frames.count, &entries, &count));
+	hawk_error_swallow(hawk_stack_fold(frames->frames, frames->count, &entries, &count));
 	for (size_t i = 0; i < count; i++)
-		append_entry(symbols, &entries[i], frames.frames, stack);
-	stack->frame_count = frames.count;
-	stack->end = frames.end;
-	if (frames.end != HAWK_UNWIND_END_OUTERMOST)
-		hawk_symbols_note_incomplete(symbols, thread);
-	stack->trace_flags = frames.guessed ? HAWK_TRACE_GUESSED : 0;
+		append_entry(symbols, &entries[i], frames->frames, stack);
+	stack->frame_count = frames->count;
+	stack->end = frames->end;
+	stack->has_guesses =
+		frames->count && frames->frames[frames->count - 1].confidence == HAWK_FRAME_GUESS;
+	stack->trace_flags = frames->guessed ? HAWK_TRACE_GUESSED : 0;
+}
+
+void hawk_stack_of_thread(struct hawk_symbols *symbols, const struct hawk_thread *thread,
+			  struct hawk_stack *stack)
+{
+	struct hawk_thread_frames frames;
+
+	hawk_error_swallow(hawk_symbols_unwind_whole(symbols, thread, &frames));
+	hawk_stack_of_frames(symbols, &frames, stack);
 	hawk_thread_frames_deinit(&frames);
 }
 

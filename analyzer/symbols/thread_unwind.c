@@ -3,7 +3,8 @@
  * @file
  * The frames of a thread, step by step: by call frame information; else by known patterns:
  * CPython's trampolines, the kernel's signal frame, a call through a bad pointer; else by the frame
- * pointer.
+ * pointer. Where all of these fail, the frames of the first return address that leads to the
+ * thread's start can be guessed.
  *
  * A crashed process's memory is untrusted: a step is accepted only if the return address lies in
  * code and the stack pointer grew.
@@ -20,6 +21,9 @@ enum {
 	SIGNALS_MAX = 32,                   /**< nested handlers on one stack */
 	FRAME_BYTES_MAX = 64 * 1024 * 1024, /**< upper limit on a frame found by frame pointer */
 	CONTEXT_WORDS_MAX = 128,
+	SEARCH_BYTES_MAX = 8 * 1024 * 1024, /**< of a stack, behind a lost frame */
+	SEARCH_DEPTH_MAX = 4096,            /**< frames of one guess */
+	SEARCH_FRAMES_MAX = 1 << 17,        /**< frames of all guesses */
 };
 
 /** Registers of a frame, numbered as DWARF does. */
@@ -325,33 +329,28 @@ static enum result check(const struct hawk_symbols *symbols, const struct state 
 	return CALLER;
 }
 
-struct hawk_error *hawk_symbols_unwind(struct hawk_symbols *symbols,
-				       const struct hawk_thread *thread, size_t max,
-				       struct hawk_thread_frames *ret)
+/* Appends the frames from `state` on, at most `max` in all, and sets the end. */
+static struct hawk_error *follow(struct hawk_symbols *symbols, struct state state, size_t max,
+				 bool guess, struct hawk_thread_frames *ret)
 {
-	const struct hawk_arch_cfi *cfi;
+	const struct hawk_arch_cfi *cfi = cfi_of(symbols);
+	uint8_t confidence = guess ? HAWK_FRAME_GUESS : HAWK_FRAME_CFI;
+	size_t signals = 0, first = ret->count;
 	enum result result = CALLER;
-	size_t signals = 0, capacity = 0;
-	struct state state;
 
-	*ret = (struct hawk_thread_frames){.end = HAWK_UNWIND_END_LIMIT};
-	if (symbols->answers)
-		return hawk_answers_unwind(symbols, thread, max, ret);
-	if (!symbols->target)
-		return NULL;
-	cfi = cfi_of(symbols);
-	state = first_state(cfi, thread);
-	if (symbols->frames_unwound >= HAWK_UNWIND_FRAMES_TOTAL && max > HAWK_UNWIND_FRAMES_LATER)
-		max = HAWK_UNWIND_FRAMES_LATER;
 	while (result == CALLER && ret->count < max) {
 		uint64_t sp = state.registers[cfi->sp];
 		enum way way;
 		bool signal;
 
-		if (!hawk_array_reserve(&ret->frames, ret->count, &capacity, sizeof(*ret->frames)))
+		if (!hawk_array_reserve(&ret->frames, ret->count, &ret->capacity,
+					sizeof(*ret->frames)))
 			return &hawk_enomem;
-		ret->frames[ret->count++] = (struct hawk_stack_frame){
-			.pc = state.registers[cfi->pc], .sp = sp, .exact = state.exact};
+		ret->frames[ret->count++] =
+			(struct hawk_stack_frame){.pc = state.registers[cfi->pc],
+						  .sp = sp,
+						  .exact = state.exact,
+						  .confidence = confidence};
 		result = step(symbols, &state, &way);
 		signal = way == BY_SIGNAL;
 		if (signal)
@@ -362,14 +361,98 @@ struct hawk_error *hawk_symbols_unwind(struct hawk_symbols *symbols,
 			result = check(symbols, &state, sp, signal);
 		if (result == CALLER && way == BY_FRAME_POINTER)
 			ret->guessed = true;
+		if (!guess)
+			confidence = way == BY_FRAME_POINTER ? HAWK_FRAME_FP : HAWK_FRAME_CFI;
+		/* Zeros look like a thread's start, and anything like frame pointers. */
+		else if (ret->guessed || state.registers[cfi->pc] == 0)
+			result = LOST;
 	}
-	symbols->frames_unwound += ret->count;
+	symbols->frames_unwound += ret->count - first;
 	if (result == NO_MEMORY)
 		return &hawk_enomem;
 	ret->end = result == OUTERMOST ? HAWK_UNWIND_END_OUTERMOST
 		   : result == LOST    ? HAWK_UNWIND_END_LOST
 				       : HAWK_UNWIND_END_LIMIT;
 	return NULL;
+}
+
+struct hawk_error *hawk_symbols_unwind(struct hawk_symbols *symbols,
+				       const struct hawk_thread *thread, size_t max,
+				       struct hawk_thread_frames *ret)
+{
+	*ret = (struct hawk_thread_frames){.end = HAWK_UNWIND_END_LIMIT};
+	if (symbols->answers)
+		return hawk_answers_unwind(symbols, thread, max, ret);
+	if (!symbols->target)
+		return NULL;
+	if (symbols->frames_unwound >= HAWK_UNWIND_FRAMES_TOTAL && max > HAWK_UNWIND_FRAMES_LATER)
+		max = HAWK_UNWIND_FRAMES_LATER;
+	return follow(symbols, first_state(cfi_of(symbols), thread), max, false, ret);
+}
+
+/* Returns true if `pc` is where a call returns to. */
+static bool is_return_address(struct hawk_symbols *symbols, uint64_t pc)
+{
+	const struct hawk_arch *arch = hawk_target_arch(symbols->target);
+	uint64_t start = pc - HAWK_CALL_BYTES, available;
+	uint8_t bytes[HAWK_CALL_BYTES];
+	const uint8_t *file;
+
+	if (pc < HAWK_CALL_BYTES || !is_code(symbols, start))
+		return false;
+	file = hawk_symbols_bytes(symbols, start, &available);
+	if (file && available >= sizeof(bytes))
+		return arch->ends_in_call(file);
+	return read_memory(symbols, start, bytes, sizeof(bytes)) && arch->ends_in_call(bytes);
+}
+
+/* Returns the state of the frame to which the return address `pc` at `address` leads. A function
+ * that keeps a frame pointer saved its caller's below. */
+static struct state state_at(const struct hawk_symbols *symbols, uint64_t address, uint64_t pc)
+{
+	const struct hawk_arch_cfi *cfi = cfi_of(symbols);
+	struct state state = {.known = 1u << cfi->sp | 1u << cfi->pc};
+	uint64_t fp;
+
+	set_caller(cfi, &state, pc, address + sizeof(pc));
+	if (read_word(symbols, address - sizeof(fp), &fp) && fp > address) {
+		state.registers[cfi->fp] = fp;
+		state.known |= 1u << cfi->fp;
+	}
+	return state;
+}
+
+/* Searches for the frames behind the last one. */
+static struct hawk_error *search(struct hawk_symbols *symbols, struct hawk_thread_frames *frames)
+{
+	size_t proven = frames->count, tried = 0;
+	const struct hawk_mapping *stack;
+	uint64_t at, end, pc;
+	struct hawk_error *err = NULL;
+	bool guessed = frames->guessed;
+
+	if (frames->end != HAWK_UNWIND_END_LOST || !proven || symbols->answers)
+		return NULL;
+	frames->guessed = false;
+	at = (frames->frames[proven - 1].sp + 7) & -UINT64_C(8);
+	stack = hawk_target_mapping_at(symbols->target, at);
+	end = stack ? stack->end : at;
+	if (end - at > SEARCH_BYTES_MAX)
+		end = at + SEARCH_BYTES_MAX;
+	for (; !err && at < end && tried < SEARCH_FRAMES_MAX; at += sizeof(pc)) {
+		if (!read_word(symbols, at, &pc) || !is_return_address(symbols, pc))
+			continue;
+		err = follow(symbols, state_at(symbols, at, pc), proven + SEARCH_DEPTH_MAX, true,
+			     frames);
+		if (!err && frames->end == HAWK_UNWIND_END_OUTERMOST)
+			break;
+		tried += frames->count - proven;
+		frames->count = proven;
+		frames->end = HAWK_UNWIND_END_LOST;
+		frames->guessed = false;
+	}
+	frames->guessed = guessed;
+	return err;
 }
 
 void hawk_symbols_note_incomplete(struct hawk_symbols *symbols, const struct hawk_thread *thread)
@@ -390,6 +473,17 @@ void hawk_symbols_note_incomplete(struct hawk_symbols *symbols, const struct haw
 			  "the stack of thread %u could not be unwound to its end: outer frames "
 			  "are missing",
 			  thread->tid);
+}
+
+struct hawk_error *hawk_symbols_unwind_whole(struct hawk_symbols *symbols,
+					     const struct hawk_thread *thread,
+					     struct hawk_thread_frames *ret)
+{
+	struct hawk_error *err = hawk_symbols_unwind(symbols, thread, HAWK_UNWIND_FRAMES_MAX, ret);
+
+	if (ret->end != HAWK_UNWIND_END_OUTERMOST)
+		hawk_symbols_note_incomplete(symbols, thread);
+	return err ? err : search(symbols, ret);
 }
 
 void hawk_thread_frames_deinit(struct hawk_thread_frames *frames)

@@ -73,6 +73,33 @@ static const uint8_t cfi_registers[HAWK_CFI_REGISTERS_MAX] = {
 static const uint8_t context_registers[] = {8, 9, 10, 11, 12, 13, 14, 15, 5,
 					    4, 6, 3,  1,  0,  2,  7,  16};
 
+/* Returns the bytes of an indirect call with this ModRM byte. */
+static unsigned call_bytes(uint8_t modrm)
+{
+	unsigned mode = modrm >> 6, operand = modrm & 7;
+	unsigned sib = operand == 4;
+
+	if (mode == 0)
+		return operand == 5 ? 6 : 2 + sib;
+	if (mode == 3)
+		return 2;
+	return (mode == 1 ? 3 : 6) + sib;
+}
+
+/* call rel32 (e8), or call r/m64 (ff /2). */
+static bool ends_in_call(const uint8_t *bytes)
+{
+	const uint8_t *end = bytes + HAWK_CALL_BYTES;
+
+	if (end[-5] == 0xe8)
+		return true;
+	for (unsigned count = 2; count <= HAWK_CALL_BYTES; count++)
+		if (end[-(int)count] == 0xff && (end[1 - (int)count] >> 3 & 7) == 2 &&
+		    call_bytes(end[1 - (int)count]) == count)
+			return true;
+	return false;
+}
+
 const struct hawk_arch hawk_arch_x86_64 = {
 	.name = "x86_64",
 	.machine = EM_X86_64,
@@ -90,6 +117,9 @@ const struct hawk_arch hawk_arch_x86_64 = {
 	.pc = HAWK_RIP,
 	.sp = HAWK_RSP,
 	.thread_pointer = HAWK_FS_BASE,
+	.call = HAWK_ORIG_RAX,
+	.call_arguments = {HAWK_RDI, HAWK_RSI, HAWK_RDX, HAWK_R10, HAWK_R8, HAWK_R9},
+	.ends_in_call = ends_in_call,
 	.vectors_note = NT_X86_XSTATE,
 	.vectors_layout_note = NT_X86_XSAVE_LAYOUT_NOTE,
 	.vectors = {{"xmm", {XMM_START, XMM_END}, 16},

@@ -16,7 +16,7 @@ import subprocess
 from support import hawk
 
 NEEDED = {"libdw-dev", "libelf-dev", "libxxhash-dev", "liblzma-dev", "zlib1g-dev", "libsqlite3-dev",
-          "libedit-dev", "libjansson-dev", "libprotobuf-c-dev", "protobuf-c-compiler"}
+          "libedit-dev", "libjansson-dev", "libseccomp-dev", "libprotobuf-c-dev", "protobuf-c-compiler"}
 LEFT_OUT = {"libzstd-dev": "cores compressed with zstd", "liblz4-dev": "cores compressed with lz4",
             "libcmocka-dev": "unit tests", "scdoc": "manual pages"}
 COMMANDS = ["as", "ar", "c++", "cc", "g++", "gcc", "ld", "ninja", "nm", "objcopy", "objdump", "pkg-config", "protoc-c",

@@ -10,6 +10,7 @@
 #include "hawk/report/fragmentation.h"
 #include "hawk/report/report.h"
 #include "hawk/report/suspects.h"
+#include "hawk/report/threads.h"
 #include "hawk/names/signal.h"
 
 enum { DOCUMENT_LINES = 2 };
@@ -27,7 +28,7 @@ static void put_thread(const struct hawk_thread *thread, const struct hawk_stack
 	hawk_json_put_integer(json, "tid", thread->tid);
 	hawk_json_put_string(json, "name", thread->name[0] ? thread->name : NULL);
 	hawk_json_put_boolean(json, "crashed", thread->crashed);
-	hawk_json_put_boolean(json, "complete", stack->end == HAWK_UNWIND_END_OUTERMOST);
+	hawk_json_put_boolean(json, "complete", stack->end == HAWK_UNWIND_END_OUTERMOST && !stack->has_guesses);
 	hawk_json_put_integer(json, "frame_count", stack->frame_count);
 	put_guessed(stack, json);
 	hawk_json_put_stack(json, stack);
@@ -78,6 +79,8 @@ static void put_process(const struct hawk_report *report, struct hawk_json *json
 	hawk_json_put_integer_if(json, "peak_resident_bytes", resident,
 				 process->peak_resident_bytes);
 	hawk_json_put_integer_if(json, "swapped_bytes", resident, process->swapped_bytes);
+	hawk_json_put_integer_if(json, "deadlock_count", report->threads,
+				 report->threads ? report->threads->deadlocks : 0);
 	put_threads(report, json);
 	hawk_json_object_end(json);
 }

@@ -33,6 +33,7 @@ static bool same_line(const struct hawk_stack_line *a, const struct hawk_stack_l
 	return a->pc == b->pc && a->kind == b->kind && same_name(&a->name, &b->name) &&
 	       a->has_module == b->has_module && a->module.path == b->module.path &&
 	       a->module.bias == b->module.bias && a->exact == b->exact &&
+	       a->confidence == b->confidence &&
 	       a->unplaced == b->unplaced && a->period == b->period && a->times == b->times &&
 	       a->left_out == b->left_out;
 }
@@ -104,6 +105,12 @@ void hawk_json_put_stack(struct hawk_json *json, const struct hawk_stack *stack)
 	hawk_json_array_end(json);
 }
 
+/* The way a frame was found, if not by rules. */
+static const char *confidence_name(uint8_t confidence)
+{
+	return confidence == HAWK_FRAME_GUESS ? "guess" : "fp";
+}
+
 static void put_line(struct hawk_json *json, const struct hawk_stack_line *line)
 {
 	static const char *const kinds[] = {[HAWK_LINE_FUNCTION] = "function",
@@ -124,6 +131,8 @@ static void put_line(struct hawk_json *json, const struct hawk_stack_line *line)
 	hawk_json_bytes(json, line->module.build_id, line->module.build_id_bytes);
 	hawk_json_put_address_if(json, "address", line->kind == HAWK_LINE_FUNCTION, line->pc);
 	hawk_json_put_boolean(json, "inlined", line->name.inlined);
+	if (line->confidence)
+		hawk_json_put_string(json, "confidence", confidence_name(line->confidence));
 	hawk_json_put_address_if(json, "module_address", line->has_module,
 				 line->pc - line->module.bias);
 	if (scope)

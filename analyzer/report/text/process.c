@@ -10,6 +10,7 @@
 #include "hawk/base/cleanup.h"
 #include "hawk/base/quantity.h"
 #include "hawk/report/report.h"
+#include "hawk/report/threads.h"
 #include "hawk/names/signal.h"
 #include "hawk/base/text.h"
 
@@ -354,6 +355,10 @@ void hawk_report_process(const struct hawk_report *report, const struct hawk_scr
 	put_cause(report, screen);
 	if (!screen->full && !process->table_file) // else all threads follow, or none exist
 		put_crashed_thread(report, screen);
+	if (report->threads)
+		hawk_threads_report_line(&(struct hawk_threads_report){.target = report->target,
+								       .threads = report->threads},
+					 screen);
 }
 
 void hawk_report_threads(const struct hawk_report *report, const struct hawk_screen *screen)

@@ -171,9 +171,12 @@ static void append_place(struct hawk_text *text, const struct hawk_screen *scree
 		hawk_utf8_append_middle_cut(text, place.bytes, width);
 }
 
-/** "(+2 wrappers)" */
-static void append_skipped(struct hawk_text *text, const struct beside *beside)
+/** "(+2 wrappers)", "(guess)" */
+static void append_skipped(struct hawk_text *text, const struct hawk_stack_line *line,
+			   const struct beside *beside)
 {
+	if (line->confidence == HAWK_FRAME_GUESS)
+		hawk_text_puts(text, " (guess)");
 	if (beside->skipped)
 		hawk_text_printf(text, " (+%zu wrapper%s)", beside->skipped,
 				 beside->skipped == 1 ? "" : "s");
@@ -184,7 +187,7 @@ static void append_function(struct hawk_text *text, const struct hawk_stack_line
 {
 	CLEANUP(text) struct hawk_text skipped = {0};
 
-	append_skipped(&skipped, beside);
+	append_skipped(&skipped, line, beside);
 	if (width != SIZE_MAX)
 		width -= skipped.size < width ? skipped.size : width;
 	if (line->name.function)
@@ -292,7 +295,7 @@ static struct columns share_columns(const struct hawk_screen *screen,
 	CLEANUP(text) struct hawk_text function = {0}, place = {0}, module = {0}, skipped = {0};
 
 	columns.function = room - columns.place - columns.module;
-	append_skipped(&skipped, beside);
+	append_skipped(&skipped, line, beside);
 	append_function(&function, line, &nothing, columns.function);
 	hawk_text_append(&function, skipped.bytes, skipped.size);
 	append_place(&place, screen, line, beside, SIZE_MAX);

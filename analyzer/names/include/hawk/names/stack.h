@@ -28,6 +28,7 @@ struct hawk_stack_line {
 	struct hawk_symbol_module module; /**< all zero if `has_module` is false: JIT code, say */
 	bool has_module;
 	bool exact;     /**< `pc` is that of an instruction, not a return address */
+	uint8_t confidence; /**< of a thread: enum hawk_frame_confidence */
 	uint32_t frame; /**< number of the real frame, 0 = innermost; of a scope: of the next one */
 	enum hawk_stack_line_kind kind;
 	bool unplaced;     /**< of a scope: the frame that entered it is unknown */
@@ -44,6 +45,7 @@ struct hawk_stack {
 	const char *type;     /**< of a trace: the type the program named; or NULL */
 	size_t frame_count;   /**< of a thread: all frames, listed or not, without inlined ones */
 	enum hawk_unwind_end end; /**< of a thread */
+	bool has_guesses;         /**< of a thread: its outer frames were searched for */
 };
 
 static inline void hawk_stack_init(struct hawk_stack *stack)
@@ -63,8 +65,12 @@ void hawk_stack_of_blocks(struct hawk_symbols *symbols, const struct hawk_heap *
 			  uint32_t trace, struct hawk_stack *stack);
 
 /** Fills `stack` anew with the frames of `thread`: some hundred lines at most, see stack_fold.h.
- * Adds the finding "stack-incomplete" if outer frames could not be found. */
+ * Outer frames that only a search finds are guesses. Adds the finding "stack-incomplete" if outer frames could not be found. */
 void hawk_stack_of_thread(struct hawk_symbols *symbols, const struct hawk_thread *thread,
+			  struct hawk_stack *stack);
+
+/** Fills `stack` anew with these frames of a thread. */
+void hawk_stack_of_frames(struct hawk_symbols *symbols, const struct hawk_thread_frames *frames,
 			  struct hawk_stack *stack);
 
 /**

@@ -14,6 +14,7 @@
 struct hawk_next;
 
 struct hawk_leaks_report;
+struct hawk_threads;
 struct hawk_verify_report;
 
 /** The results of a whole run. Owns nothing. */
@@ -26,6 +27,7 @@ struct hawk_report {
 	const struct hawk_leaks_report
 		*leaks; /**< a section of the text, sums of JSON; NULL = none */
 	const struct hawk_fragmentation *fragmentation; /**< of much free memory; NULL = little */
+	const struct hawk_threads *threads; /**< what they wait for; NULL = there is only one */
 	const struct hawk_verify_report
 		*verify; /**< of a crash in the allocator; NULL = another end */
 	const struct hawk_suspects_report *suspects; /**< for the JSON document; NULL = none */

@@ -170,11 +170,20 @@ struct hawk_error *hawk_symbols_save(struct hawk_symbols *symbols,
 /** Adds a snapshot's findings about the files that were needed to make the graph. */
 struct hawk_error *hawk_symbols_open_for_graph(struct hawk_symbols *symbols);
 
+/** The way a frame was found. */
+enum hawk_frame_confidence {
+	HAWK_FRAME_CFI = 0, /**< by rules; the innermost one by registers */
+	/** By the frame pointer of unknown code: frames are missing if that does not keep it. */
+	HAWK_FRAME_FP,
+	HAWK_FRAME_GUESS, /**< by a search */
+};
+
 /** One frame of an unwound thread. */
 struct hawk_stack_frame {
 	uint64_t pc;
 	uint64_t sp; /**< stack pointer in that frame */
 	bool exact;  /**< leaf frame, or interrupted by a signal */
+	uint8_t confidence; /**< enum hawk_frame_confidence */
 };
 
 /** The reason why unwinding ended. */
@@ -187,7 +196,7 @@ enum hawk_unwind_end {
 /** The frames of a thread, innermost first. */
 struct hawk_thread_frames {
 	struct hawk_stack_frame *frames;
-	size_t count;
+	size_t count, capacity;
 	enum hawk_unwind_end end;
 	bool guessed; /**< frame pointers were followed through unknown code: frames may be missing
 		       */
@@ -211,6 +220,15 @@ enum {
 struct hawk_error *hawk_symbols_unwind(struct hawk_symbols *symbols,
 				       const struct hawk_thread *thread, size_t max,
 				       struct hawk_thread_frames *ret);
+
+/**
+ * Finds all frames. Where hawk_symbols_unwind() loses the next one, adds the finding
+ * "stack-incomplete" and searches the stack upward for a return address from which rules lead to
+ * the thread's first frame: these frames are guesses. A snapshot has none.
+ */
+struct hawk_error *hawk_symbols_unwind_whole(struct hawk_symbols *symbols,
+					     const struct hawk_thread *thread,
+					     struct hawk_thread_frames *ret);
 
 /** Adds the finding "stack-incomplete", once for each of the target's threads. */
 void hawk_symbols_note_incomplete(struct hawk_symbols *symbols, const struct hawk_thread *thread);

@@ -19,6 +19,8 @@ enum {
 	HAWK_CFI_REGISTERS_MAX = 17, /**< registers that call frame information can restore */
 	HAWK_ARCH_VECTORS = 3,
 	HAWK_ARCH_VECTORS_KEPT = 2,
+	HAWK_CALL_ARGUMENTS = 6,
+	HAWK_CALL_BYTES = 7, /**< the longest call instruction, without prefixes */
 };
 
 enum hawk_register_use {
@@ -93,6 +95,11 @@ struct hawk_arch {
 	uint8_t register_count;
 	const struct hawk_arch_register *registers;
 	uint8_t pc, sp, thread_pointer; /**< indices of registers */
+	/* System calls, by indices of registers. */
+	uint8_t call; /**< its number; negative outside of calls */
+	uint8_t call_arguments[HAWK_CALL_ARGUMENTS];
+	/** Returns true if the instruction that ends these HAWK_CALL_BYTES bytes is a call. */
+	bool (*ends_in_call)(const uint8_t *bytes);
 
 	/* The note of vector registers. */
 	uint32_t vectors_note;        /**< its type; its owner is LINUX */
