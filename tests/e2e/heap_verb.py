@@ -98,11 +98,16 @@ def check_traced():
     hawk.expect(uses["rounding"] <= uses["live"] / 10, f"rounding {uses['rounding']} of {uses['live']}")
 
 
+SETTINGS = {"jemalloc": {"dirty_decay_ms": -1, "muzzy_decay_ms": 2000}}
+
+
 def check_allocator(name):
-    core, _ = crash(hawk.plain_environment(hawk.need_allocator(name)), build())
+    extra = {"MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:2000"}
+    core, _ = crash(hawk.plain_environment(hawk.need_allocator(name), extra), build())
     answer = hawk.document("heap", core)
     check_sums(name, core, answer)
     hawk.expect_equal(answer["allocators"][0]["name"], name, "allocator")
+    hawk.expect_equal(answer["allocators"][0]["settings"], SETTINGS.get(name, {}), f"settings of {name}")
     wanted = THREADS * 20000 // KEEP
     live = next(size for size in answer["sizes"] if size["live"]["objects"] >= wanted)
     hawk.expect(live["size"] >= 200, f"{name}: {wanted} blocks of 200 bytes: {live}")

@@ -112,11 +112,7 @@ def check_healthy():
     """Cores of programs that were killed at any moment, whole and cut off, and a living one."""
     for name, arguments in HEALTHY.items():
         for environment in (hawk.plain_environment(), hawk.tracer_environment()):
-            process = hawk.spawn([hawk.need(name), *arguments], env=environment, cwd=folder,
-                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            time.sleep(0.7)
-            code, document = verify(None, "--pid", str(process.pid))
-            hawk.expect(code in (0, 4) and document and not document["corruptions"], f"{name}, alive: {code} {document}")
+            process = start_healthy(name, arguments, environment)
             core = hawk.gcore(process.pid, folder)
             process.kill()
             process.wait()
@@ -124,6 +120,28 @@ def check_healthy():
             for eighths in 3, 6:
                 expect_sound(hawk.cut(core, os.path.getsize(core) * eighths // 8), f"{name}, {eighths}/8 of its core")
             os.unlink(core)
+
+
+def check_healthy_allocators():
+    """redis-server brings jemalloc, whose table of sizes looks like tcmalloc's."""
+    redis = ("redis-server", ["--port", "0", "--save", "", "--unixsocket", os.path.join(folder, "socket")])
+    allocators = ("jemalloc", "mimalloc", "tcmalloc", "jemalloc", "tcmalloc")
+    for allocator, (name, arguments) in zip(allocators, (*HEALTHY.items(), redis)):
+        library = hawk.find_allocator(allocator)
+        if library and shutil.which(name):
+            process = start_healthy(name, arguments, hawk.plain_environment(library))
+            process.kill()
+            process.wait()
+
+
+def start_healthy(name, arguments, environment):
+    """Starts a program, and looks at it while it is alive."""
+    process = hawk.spawn([hawk.need(name), *arguments], env=environment, cwd=folder, stdout=subprocess.DEVNULL,
+                         stderr=subprocess.DEVNULL)
+    time.sleep(0.7)
+    code, document = verify(None, "--pid", str(process.pid))
+    hawk.expect(code in (0, 4) and document and not document["corruptions"], f"{name}, alive: {code} {document}")
+    return process
 
 
 def check_allocators():

@@ -215,6 +215,7 @@ static struct hawk_error *claim_bases(struct hawk_jemalloc *jemalloc, struct haw
 		if (address - base.start < base.end - base.start ||
 		    !find_base(near, address, &base))
 			continue;
+		hawk_jemalloc_read_decay(jemalloc, near, &base);
 		err = hawk_claims_add(&jemalloc->heap.metadata, base.start, base.end);
 	}
 	hawk_claims_sort(&jemalloc->heap.metadata);

@@ -42,6 +42,6 @@ const struct hawk_walker hawk_walker_jemalloc = {
 	.next = hawk_slab_heap_next,
 	.verify = hawk_slab_heap_verify,
 	.free_bytes = hawk_slab_heap_free_bytes,
-	.describe = hawk_slab_heap_describe,
+	.describe = hawk_jemalloc_describe,
 	.forget = forget,
 };

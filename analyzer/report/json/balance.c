@@ -87,8 +87,8 @@ static void put_allocator(const struct hawk_allocator_balance *of, struct hawk_j
 	hawk_json_put_integer(json, "bytes", of->bytes);
 	hawk_json_put_object(json, "settings");
 	for (unsigned i = 0; i < allocator->setting_count; i++)
-		hawk_json_put_integer(json, allocator->settings[i].name,
-				      allocator->settings[i].value);
+		hawk_json_put_signed_if(json, allocator->settings[i].name, true,
+					(int64_t)allocator->settings[i].value);
 	hawk_json_object_end(json);
 	put_arenas(of, json);
 	hawk_json_put_object(json, "outside_arenas");

@@ -98,11 +98,12 @@ static void append_setting(struct hawk_text *text, const struct hawk_allocator_s
 {
 	bool is_bytes = strstr(setting->name, "threshold") || strstr(setting->name, "pad");
 
-	if (!setting->value)
+	if (!setting->value && !strstr(setting->name, "_ms"))
 		return;
 	hawk_text_printf(text, ", %s %s", setting->name,
-			 is_bytes ? hawk_quantity_bytes(setting->value).text
-				  : hawk_quantity_count(setting->value).text);
+			 setting->value == UINT64_MAX ? "-1 (never)"
+			 : is_bytes                   ? hawk_quantity_bytes(setting->value).text
+						      : hawk_quantity_count(setting->value).text);
 }
 
 /** "glibc 2.27 to 2.42, 120.3 MiB, by its structures, whose sums agree: trim_threshold ..." */
@@ -114,9 +115,10 @@ static void put_allocator(const struct hawk_allocator_balance *of, const struct 
 	hawk_text_printf(&text, "%s%s%s has %s", allocator->name, allocator->version ? " " : "",
 			 allocator->version ? allocator->version : "",
 			 hawk_quantity_bytes(of->bytes).text);
-	if (of->arena_count)
-		hawk_text_printf(&text, " in %s arena%s", hawk_quantity_count(of->arena_count).text,
-				 of->arena_count == 1 ? "" : "s");
+	if (allocator->arenas)
+		hawk_text_printf(&text, " in %s arena%s",
+				 hawk_quantity_count(allocator->arenas).text,
+				 allocator->arenas == 1 ? "" : "s");
 	if (of->mapped.live.objects && of->arena_count)
 		hawk_text_printf(&text, " and %s mapping%s of single blocks",
 				 hawk_quantity_count(of->mapped.live.objects).text,
