@@ -29,6 +29,7 @@ extern const struct hawk_answer hawk_answer_retained;
 extern const struct hawk_answer hawk_answer_sites;
 extern const struct hawk_answer hawk_answer_schema;
 extern const struct hawk_answer hawk_answer_growth;
+extern const struct hawk_answer hawk_answer_types;
 
 /** Makes the answer to `settings`, which must outlive it, in `*ret`; NULL after an error. */
 struct hawk_error *hawk_answer_make(struct hawk_session *session, const struct hawk_answer *answer,

@@ -19,10 +19,10 @@ struct left_out {
 };
 
 /** Answers that are made while a process is held. */
-enum { ANALYZE = 0, LEAKS, MADE };
+enum { ANALYZE = 0, LEAKS, TYPES, MADE };
 
-static const struct hawk_answer *const made_answers[MADE] = {&hawk_answer_analyze,
-							     &hawk_answer_leaks};
+static const struct hawk_answer *const made_answers[MADE] = {
+	&hawk_answer_analyze, &hawk_answer_leaks, &hawk_answer_types};
 
 struct page {
 	struct hawk_session *session;
@@ -218,6 +218,8 @@ static struct hawk_error *put_parts(struct page *page)
 
 	if (!err)
 		err = put_made(page, LEAKS);
+	if (!err)
+		err = put_made(page, TYPES);
 	if (!err && heap->knows)
 		err = put_profile(page, HAWK_WHAT_LIVE, "live");
 	if (!err && session->settings->base)
@@ -266,7 +268,9 @@ static struct hawk_error *make_graph(struct page *page)
 	err = leave_out(page, "graph", err);
 	if (err || !page->graph)
 		return err;
-	err = make_answer(page, LEAKS);
+	err = make_answer(page, TYPES);
+	if (!err)
+		err = make_answer(page, LEAKS);
 	if (err || !page->made[LEAKS])
 		return err;
 	err = hawk_html_choose_objects(session, page->made[LEAKS], &page->fragmentation,

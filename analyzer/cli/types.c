@@ -108,7 +108,7 @@ static struct hawk_error *check(struct hawk_settings *settings)
 	return hawk_check_query(settings);
 }
 
-static const struct hawk_answer answer = {
+const struct hawk_answer hawk_answer_types = {
 	.name = "types",
 	.bytes = sizeof(struct types),
 	.make = make,
@@ -143,5 +143,5 @@ const struct hawk_verb hawk_verb_types = {
 	.live = true,
 	.findings = HAWK_FINDINGS_IN_JSON,
 	.check = check,
-	.prints = &answer,
+	.prints = &hawk_answer_types,
 };

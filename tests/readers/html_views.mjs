@@ -65,10 +65,10 @@ async function download(button) {
 }
 
 await page.setViewportSize({ width: 1280, height: 900 });
-const names = ["summary", "stacks", "table", "leaks", "growth", "graph", "objects", "free", "map", "threads", "source", "about"];
+const names = ["summary", "stacks", "table", "types", "leaks", "growth", "graph", "objects", "free", "map", "threads", "source", "about"];
 for (const name of names) await check(plain, `#${name}`);
 const offered = await page.locator("nav[aria-label=Views] a").evaluateAll((links) => links.map((l) => l.dataset.view));
-for (const name of ["summary", "stacks", "table", "leaks", "objects", "map", "threads", "source", "about"])
+for (const name of ["summary", "stacks", "table", "types", "leaks", "objects", "map", "threads", "source", "about"])
 	expect(offered.includes(name), `no view ${name} among ${offered}`);
 
 // The icicle.
@@ -91,6 +91,10 @@ const first = await page.locator("tbody tr").first().innerText();
 expect(/^keep_one/.test(first) && first.includes(" %"), `the table begins with "${first}"`);
 await open(plain, "#map");
 expect((await text()).includes("glibc main arena") && (await text()).includes("tracer"), "arena and tracer");
+
+// Types, by what they retain.
+await open(plain, "#types&sort=retained");
+expect(/\bCell\b/.test(await text()), "an annotated type");
 
 // A long name is short, the whole one is its tooltip.
 await open(server, "#table");
@@ -151,7 +155,7 @@ await check(compared, "#stacks");
 await check(compared, "#table");
 await check(compared, "#stacks&profile=difference");
 await page.setViewportSize({ width: 400, height: 800 });
-for (const name of ["summary", "stacks", "table", "leaks", "objects", "map"]) {
+for (const name of ["summary", "stacks", "table", "types", "leaks", "objects", "map"]) {
 	await open(server, `#${name}`);
 	const wide = await page.evaluate(() => document.documentElement.scrollWidth);
 	expect(wide <= 400, `${name}: ${wide} pixels wide on a screen of 400`);

@@ -16,12 +16,14 @@ import { stacksView } from "./views/stacks.js";
 import { summaryView } from "./views/summary.js";
 import { tableView } from "./views/table.js";
 import { threadsView } from "./views/threads.js";
+import { typesView } from "./views/types.js";
 
 /** `has`: whether the report has something to show there. */
 const VIEWS = {
   summary: { title: "Summary", make: summaryView, has: () => true },
   stacks: { title: "Stacks", make: stacksView, has: (r) => r.profileNames().length },
   table: { title: "Table", make: tableView, has: (r) => r.profileNames().length },
+  types: { title: "Types", make: typesView, has: (r) => r.types?.types?.length },
   leaks: { title: "Leaks", make: leaksView, has: (r) => r.leaks?.records },
   growth: { title: "Growth", make: growthView, has: (r) => r.growth?.sites?.length },
   graph: { title: "Who holds whom", make: graphView, has: (r) => r.sites?.edges?.length },

@@ -6,7 +6,7 @@ import { baseName, decodeProfile, siteDigits } from "./profile.js";
 import { findParts, readDocument } from "./parts.js";
 import { flatSums, makeTree } from "./tree.js";
 
-const DOCUMENTS = ["page", "analyze", "leaks", "growth", "sites", "objects", "sources"];
+const DOCUMENTS = ["page", "analyze", "leaks", "growth", "sites", "types", "objects", "sources"];
 const TREES_KEPT = 6;
 
 const TITLES = {

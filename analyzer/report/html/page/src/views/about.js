@@ -15,7 +15,7 @@ const KEYS = [
   ["Home", "back to the zoomed frame"],
 ];
 
-const DOCUMENTS = ["analyze", "leaks", "growth", "sites"];
+const DOCUMENTS = ["analyze", "leaks", "types", "growth", "sites"];
 
 export function aboutView(report) {
   const button = (text, onclick) => h("button", { type: "button", class: "toggle", onclick }, text);
