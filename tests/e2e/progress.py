@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Progress on a terminal: every stage of a long question has a bar that moves, and nothing of it is left
-behind, whatever ends it. The command is stopped most of the time, so that any core is a large one."""
+behind, whatever ends it. A clock that jumps whenever it is read makes any core a large one."""
 
 import fcntl
 import os
@@ -12,76 +12,71 @@ import struct
 import subprocess
 import tempfile
 import termios
-import time
 
 from support import hawk
 
-NODES = 400000
+NODES = 20000
 COLUMNS = 80
-START = 0.005         # seconds; until it has begun
-BEFORE_FIRST = 1.02   # nothing is shown sooner
-BEFORE_NEXT = 0.102
-SLICES = 25           # then it may run to its end
-ROUNDS = 6
 BAR = re.compile(r"(.+?) \[(#* *)\] +(\d+) %(?: of [\d.]+ \w+)? ")
 UNKNOWN = re.compile(r"answering \.\.\. \d+ s ")  # how much there is to do
 
 
-class Slow:
-    """A command that runs for a few milliseconds and stands still for so long that it shows each time
-    what it is at. Its standard error is a terminal."""
+class Command:
+    """A command whose standard error is a terminal. If it steps, it stands still each time before it may draw."""
 
-    def __init__(self, arguments, columns=COLUMNS, terminal=True, commands=""):
-        self.controller, end = pty.openpty()
-        fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-        reading, writing = os.pipe()
+    def __init__(self, arguments, columns=COLUMNS, terminal=True, commands="", steps=False):
+        self.source, end = pty.openpty() if terminal else os.pipe()
+        if terminal:
+            fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         self.output = tempfile.TemporaryFile(dir=folder)
         asked = tempfile.TemporaryFile("w+", encoding="ascii", dir=folder)
         asked.write(commands)
         asked.seek(0)
-        self.process = subprocess.Popen(
-            hawk.question([hawk.CORE, *arguments]), stdin=asked, stdout=self.output,
-            stderr=end if terminal else writing, start_new_session=True)
-        time.sleep(START)
-        os.kill(self.process.pid, signal.SIGSTOP)
-        self.source = self.controller if terminal else reading
+        environment = dict(os.environ, LD_PRELOAD=clock, **({"STOP_FROM": "1"} if steps else {}))
+        self.process = hawk.spawn(hawk.question([hawk.CORE, *arguments]), stdin=asked, stdout=self.output, stderr=end,
+                                  env=environment, start_new_session=True)
         os.close(end)
-        os.close(writing)
         asked.close()
         self.text = ""
-        time.sleep(BEFORE_FIRST)
+        if steps:
+            self.wait()
 
-    def read(self, patience=0.0):
-        while select.select([self.source], [], [], patience)[0]:
-            try:
-                part = os.read(self.source, 65536)
-            except OSError:
-                return
-            if not part:
-                return
-            self.text += part.decode()
-
-    def advance(self, seconds=0.003):
-        """False: it has ended."""
-        if self.process.poll() is not None:
+    def read(self):
+        """Returns false if there will be nothing more."""
+        try:
+            part = os.read(self.source, 65536)
+        except OSError:
             return False
+        self.text += part.decode()
+        return bool(part)
+
+    def wait(self):
+        """Returns true once it stands still, false if it has ended."""
+        _, status = os.waitpid(self.process.pid, os.WUNTRACED)
+        if os.WIFSTOPPED(status):
+            return True
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        return False
+
+    def advance(self, number=signal.SIGCONT):
+        """Sends a signal and lets it go on to where it may draw next; returns false if it has ended."""
+        os.kill(self.process.pid, number)
         os.kill(self.process.pid, signal.SIGCONT)
-        time.sleep(seconds)
-        if self.process.poll() is not None:
-            return False
-        os.kill(self.process.pid, signal.SIGSTOP)
-        time.sleep(BEFORE_NEXT)
-        self.read()
-        return True
+        is_there = self.wait()
+        while select.select([self.source], [], [], 0)[0] and self.read():
+            pass
+        return is_there
 
-    def end(self, number=None):
-        """Its exit code, after a signal, and all that it wrote to standard error is in `text`."""
-        for each in (number, signal.SIGCONT):
-            if each and self.process.poll() is None:
-                os.kill(self.process.pid, each)
-        code = self.process.wait(timeout=240)
-        self.read(0.2)
-        return code
+    def shows(self, what):
+        while what not in screen(self.text) and self.advance():
+            pass
+        return what in screen(self.text)
+
+    def end(self):
+        """Returns its exit code; all that it wrote to standard error is in `text`."""
+        while self.read():
+            pass
+        return self.process.wait(timeout=240)
 
     def answer(self):
         self.output.seek(0)
@@ -109,14 +104,14 @@ def drawn(text):
     return [part.replace("\033[K", "") for part in text.split("\r") if part not in ("", "\033[K")]
 
 
-def check_drawn(arguments, slow, code):
+def check_drawn(arguments, command, code):
     """The answer is the same, nothing is left, and all lines are bars; shares by stage."""
     plain = subprocess.run(hawk.question([hawk.CORE, *arguments]), capture_output=True)
     hawk.expect_equal(code, plain.returncode, f"{arguments}: exit code")
-    hawk.expect_equal(slow.answer(), plain.stdout, f"{arguments}: the answer")
-    hawk.expect_equal(screen(slow.text), "", f"{arguments}: left on the terminal")
+    hawk.expect_equal(command.answer(), plain.stdout, f"{arguments}: the answer")
+    hawk.expect_equal(screen(command.text), "", f"{arguments}: left on the terminal")
     seen = {}
-    for line in drawn(slow.text):
+    for line in drawn(command.text):
         match = BAR.fullmatch(line)
         if "sql" in arguments and UNKNOWN.fullmatch(line):
             continue
@@ -125,90 +120,60 @@ def check_drawn(arguments, slow, code):
         stage, bar, share = match.group(1), match.group(2), int(match.group(3))
         hawk.expect(len(bar) == 20 and abs(bar.count("#") - share / 5) <= 1 and
                     len(line) < COLUMNS, f"{arguments}: {line!r}")
-        seen.setdefault(stage, []).append(share)
+        seen.setdefault(stage, set()).add(share)
     return seen
 
 
 def check_bars(arguments, stages):
-    """Judges all rounds together: the machine decides how much is done before the stop."""
-    moved, missing = False, set(stages)
-    for _ in range(ROUNDS):
-        slow = Slow(arguments)
-        for _ in range(SLICES):
-            if not slow.advance():
-                break
-        seen = check_drawn(arguments, slow, slow.end())
-        missing -= set(seen)
-        moved |= any(len(set(shares)) > 1 for stage, shares in seen.items()
-                     if stage != "reading memory")
-        if moved and not missing:
-            return
-    hawk.expect(moved and not missing, f"{arguments}: not shown {missing}; the last: {seen}")
+    command = Command(arguments)
+    seen = check_drawn(arguments, command, command.end())
+    for stage in stages:
+        hawk.expect(len(seen.get(stage, ())) > 4, f"{arguments}: {stage} moves little: {seen}")
 
 
 def check_signal(number):
-    for _ in range(ROUNDS):
-        slow = Slow(["retained", core])
-        if shows(slow):
-            break
-        slow.end()
-    hawk.expect(screen(slow.text), f"{number!r}: shown before")
-    hawk.expect_equal(slow.end(number), -number, f"{number!r}: how it ended")
-    hawk.expect_equal(screen(slow.text), "", f"{number!r}: left on the terminal")
-
-
-def shows(slow, what="%"):
-    while what not in slow.text and slow.advance():
-        pass
-    return what in slow.text and screen(slow.text)
+    command = Command(["retained", core], steps=True)
+    hawk.expect(command.shows("%"), f"{number!r}: shown before")
+    hawk.expect(not command.advance(number), f"{number!r}: goes on")
+    hawk.expect_equal(command.end(), -number, f"{number!r}: how it ended")
+    hawk.expect_equal(screen(command.text), "", f"{number!r}: left on the terminal")
 
 
 def check_shell():
     """The first Ctrl-C interrupts the answer; the second one ends the program at once."""
-    for _ in range(ROUNDS):
-        slow = Slow(["shell", core], commands="retained\n")
-        if shows(slow, "pointers"):
-            os.kill(slow.process.pid, signal.SIGINT)
-            if slow.advance() and screen(slow.text):
-                break
-        slow.end()
-    else:  # in one of them it was not done at once
-        hawk.expect(False, "after the first Ctrl-C it is there still")
-        return
-    hawk.expect_equal(slow.end(signal.SIGINT), 130, "the second Ctrl-C")
-    hawk.expect_equal(screen(slow.text), "", "left on the terminal by the shell")
+    command = Command(["shell", core], commands="retained\n", steps=True)
+    hawk.expect(command.shows("pointers"), "shown before")
+    hawk.expect(command.advance(signal.SIGINT) and screen(command.text), "after the first Ctrl-C it is there still")
+    hawk.expect(not command.advance(signal.SIGINT), "after the second Ctrl-C it goes on")
+    hawk.expect_equal(command.end(), 130, "the second Ctrl-C")
+    hawk.expect_equal(screen(command.text), "", "left on the terminal by the shell")
 
 
 def check_silence():
     for arguments, terminal in ((["retained", "--quiet", core], True),
                                 (["retained", core], False)):
-        slow = Slow(arguments, terminal=terminal)
-        for _ in range(6):
-            slow.advance()
-        hawk.expect_equal(slow.end(), 0, f"{arguments}: exit code")
-        hawk.expect_equal(slow.text, "", f"{arguments}: standard error")
+        command = Command(arguments, terminal=terminal)
+        hawk.expect_equal(command.end(), 0, f"{arguments}: exit code")
+        hawk.expect_equal(command.text, "", f"{arguments}: standard error")
 
 
 def check_narrow_terminal():
-    for _ in range(ROUNDS):
-        slow = Slow(["retained", core], columns=24)
-        if shows(slow):
-            break
-        slow.end()
-    hawk.expect_equal(slow.end(), 0, "on a narrow terminal")
-    lines = drawn(slow.text)
+    command = Command(["retained", core], columns=24)
+    hawk.expect_equal(command.end(), 0, "on a narrow terminal")
+    lines = drawn(command.text)
     hawk.expect(lines and all(len(line) < 24 for line in lines), f"wider than the terminal: {lines}")
 
 
 folder = hawk.temporary_folder()
+clock = hawk.compile_program(os.path.join(folder, "jumping_clock.so"), ["jumping_clock.c"], flags=["-shared", "-fPIC"])
 program = hawk.compile_program(os.path.join(folder, "many_lists"), ["many_lists.c"])
 core, _ = hawk.crash([program, str(NODES)], hawk.tracer_environment(), folder)
-# Nearly all of the time is spent standing still: each check in a process of its own.
-hawk.side_by_side(
-    lambda: check_bars(["retained", core], ["reading pointers", "following pointers"]),
-    lambda: check_bars(["leaks", core], ["reading pointers"]),
-    lambda: check_bars(["sql", core, "SELECT site, sum(age) FROM blocks GROUP BY site"],
-                       ["looking through rows"]),
-    *(lambda number=number: check_signal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)),
-    check_shell, check_silence, check_narrow_terminal)
+check_bars(["retained", core], ["reading pointers", "following pointers"])
+check_bars(["leaks", core], ["reading pointers"])
+check_bars(["sql", core, "SELECT site, sum(age) FROM blocks GROUP BY site"], ["looking through rows"])
+for signal_number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    check_signal(signal_number)
+check_shell()
+check_silence()
+check_narrow_terminal()
 hawk.finish()
