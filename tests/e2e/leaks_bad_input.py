@@ -28,7 +28,7 @@ def expect_downgraded(data, what, whole):
                     f"{what}: {document['downgraded']} downgraded")
         keys = [item["key"] for item in document["missing"]]
         hawk.expect("leaks-downgraded" in keys, f"{what}: {keys}")
-        done = hawk.run([hawk.CORE, "leaks", write(data)])
+        done = hawk.run([hawk.CORE, "leaks", os.path.join(folder, "broken")])
         hawk.expect("NOT CERTAIN" in done.stdout, f"{what}: the text warns")
     return document
 
@@ -36,12 +36,8 @@ def expect_downgraded(data, what, whole):
 def check_truncated(original):
     blocks = []
     for part in range(1, 16):
-        data = original[:len(original) * part // 16]
-        done = hawk.run([hawk.CORE, "leaks", "--json", write(data)])
-        hawk.expect(done.returncode in (hawk.EXIT_UNREADABLE, hawk.EXIT_PARTIAL),
-                    f"{part}/16: exit code {done.returncode} {done.stderr[-300:]}")
-        if done.returncode == hawk.EXIT_PARTIAL:
-            document = expect_downgraded(data, f"{part}/16", None)
+        document = expect_downgraded(original[:len(original) * part // 16], f"{part}/16", None)
+        if document:
             blocks.append(0 if document["unknown"] else sum(document[kind]["objects"] for kind in leaks.KINDS))
     hawk.expect(blocks and blocks == sorted(blocks), f"blocks found: {blocks}")
     hawk.expect(max(blocks, default=0) > 0, "some blocks are found in cut cores")
@@ -97,12 +93,13 @@ def check_damaged_notes(original, whole):
 
 
 def check_damaged_headers(original, whole):
-    """One program header is damaged, whichever: what its memory held is not called lost."""
+    """One program header is damaged, whichever: what its memory held is not called lost. Each header is damaged in two
+    of five ways, each way damages two in five headers."""
     segments = [at for at, kind, flags, *_ in program_headers(original) if kind == PT_LOAD and flags & WRITE]
+    ways = ((0, 0x7777, "segments-unclaimed"), (8, 4096, "segments-twice"), (16, 0x7ffffffff123, "segments-strange"),
+            (16, 0x7ffffffff000, "segments-strange"), (32, 0, "segments-unclaimed"))
     for number, at in enumerate(segments):
-        for place, word, key in ((0, 0x7777, "segments-unclaimed"), (8, 4096, "segments-twice"),
-                                 (16, 0x7ffffffff123, "segments-strange"), (16, 0x7ffffffff000, "segments-strange"),
-                                 (32, 0, "segments-unclaimed")):
+        for place, word, key in (ways[number % 5], ways[(number + 2) % 5]):
             data = bytearray(original)
             struct.pack_into("<I" if not place else "<Q", data, at + place, word)
             what = f"segment {number} of {len(segments)}, {place} is {word:#x}"
@@ -110,7 +107,7 @@ def check_damaged_headers(original, whole):
             if word == 0x7ffffffff000 and at == segments[-1]:
                 continue  # where it was, nearly: it is still behind all others
             hawk.expect(document and key in [item["key"] for item in document["damage"]], f"{what}: {key}")
-    for at in segments:  # rights alone: data of a module is known by the module's own headers
+    for at in segments[::2]:  # rights alone: data of a module is known by the module's own headers
         data = bytearray(original)
         struct.pack_into("<I", data, at + 4, 4)
         document = leaks.ask(write(data), codes=(1, hawk.EXIT_PARTIAL))
@@ -176,6 +173,7 @@ def check_nothing_lost():
     check_certain(hawk.read(path), "an overwritten header", False)
 
 
+hawk.small_stacks()
 (_, _, folder, core), = leaks.programs(("c",))
 contents = hawk.read(core)
 complete = leaks.ask(core, codes=(1,))

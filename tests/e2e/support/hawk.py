@@ -183,9 +183,10 @@ def compile_mixed(output, c_sources, cxx_sources, compiler="gcc", flags=()):
 
 
 def write(path, content):
-    """Writes text or bytes; returns the path."""
-    with open(path, "wb") as file:
+    """Writes text or bytes; returns the path. A core that is written again and again keeps its pages."""
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666), "wb") as file:
         file.write(content if isinstance(content, (bytes, bytearray)) else content.encode())
+        file.truncate()
     return path
 
 
@@ -255,6 +256,11 @@ def spawn(arguments, **options):
     process = subprocess.Popen(arguments, **options)
     atexit.register(lambda: process.poll() is None and (process.kill(), process.wait()))
     return process
+
+
+def small_stacks():
+    """Threads of the programs started from now on get stacks of 1 MiB: their cores are small."""
+    resource.setrlimit(resource.RLIMIT_STACK, (1 << 20, resource.getrlimit(resource.RLIMIT_STACK)[1]))
 
 
 def cores_are_files():
