@@ -90,11 +90,8 @@ def check_firefox():
     page = make_page("firefox.html", core)
     blank = len(browser.picture())
     for view, wanted in (("summary", "SIGABRT"), ("table", "keep_one"), ("leaks", "lose"), ("stacks", "views")):
-        browser.open("about:blank")
-        browser.open(f"file://{page}#{view}")
-        text = browser.evaluate("""
-            const [done] = arguments, look = () => document.documentElement.dataset.ready ? done(document.body.innerText) : setTimeout(look, 20);
-            look();""")
+        browser.open_report(page, "#" + view)
+        text = browser.property("body", "innerText")
         hawk.expect(wanted in text, f"{view} has no {wanted}: {text[:400]}")
         hawk.expect(len(browser.picture()) > 3 * blank, f"{view} is not drawn")
     hawk.expect_equal(browser.errors(), [], "errors of the page")

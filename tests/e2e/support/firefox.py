@@ -52,6 +52,17 @@ class Firefox:
         """Returns what an asynchronous script passes to its argument."""
         return self.command("WebDriver:ExecuteAsyncScript", script=script, args=[])
 
+    def property(self, selector, name):
+        return self.evaluate(f"arguments[0](document.querySelector({json.dumps(selector)}).{name});")
+
+    def open_report(self, page, fragment):
+        """Opens a page of `html` at one of its views; returns when that is drawn."""
+        self.open("about:blank")
+        self.open(f"file://{page}{fragment}")
+        self.evaluate("""
+            const [done] = arguments, look = () => document.documentElement.dataset.ready ? done() : setTimeout(look, 20);
+            look();""")
+
     def picture(self):
         """Returns the window as drawn, a PNG in base64."""
         return self.command("WebDriver:TakeScreenshot", full=False)
