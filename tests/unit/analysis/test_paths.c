@@ -12,7 +12,7 @@
 #include "hawk/analysis/paths.h"
 #include "synthetic_site_world.h"
 
-enum { HEAPS = 1000 };
+enum { HEAPS = 300 };
 
 /** Compares the pointers of one source with `items`; returns their number. */
 static size_t expect_source(const struct graph_world *world, uint32_t source, uint32_t block,

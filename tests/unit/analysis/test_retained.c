@@ -8,7 +8,7 @@
 #include "hawk/analysis/site_freed.h"
 #include "synthetic_site_world.h"
 
-enum { HEAPS = 1000, MANY_SITES = 60 };
+enum { HEAPS = 300, MANY_SITES = 60 };
 
 /* Returns the bytes freed with the chosen blocks of a site: all that one of them dominates. */
 static uint64_t retained_by(const struct site_world *fixture, const struct graph_oracle *oracle,

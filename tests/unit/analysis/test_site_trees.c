@@ -12,7 +12,7 @@
 #include "synthetic_site_world.h"
 
 enum {
-	HEAPS = 1000,
+	HEAPS = 300,
 	CHAIN_MAX = 1024,
 	CHAINS_MAX = GRAPH_BLOCKS_MAX,
 };

@@ -38,7 +38,7 @@ TEST(the_leader_of_a_lost_cycle_is_its_lowest_block)
 	graph_world_destroy(world);
 }
 
-enum { HEAPS = 3000 };
+enum { HEAPS = 500 };
 
 /* Returns the set of blocks that `block` dominates, from the tree; block 0 is bit 0. */
 static uint64_t dominated_by(const struct hawk_dominators *dominators, uint32_t block)

@@ -10,7 +10,7 @@
 #include "synthetic_graph.h"
 #include "sweep_world.h"
 
-enum { HEAPS = 3000 };
+enum { HEAPS = 500 };
 
 /* Checks one block: the same edges in the same order. */
 static void expect_block_edges(const struct graph_world *world, uint32_t block)
