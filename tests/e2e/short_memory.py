@@ -11,10 +11,10 @@ import resource
 
 from support import hawk, holder_world
 
-STEP, LIMITS = 277 << 10, 40  # bytes of address space
+STEP, LIMITS = 923 << 10, 12  # bytes of address space
 # Each asks for some hundred places; of these, one in so many is tried.
-VERBS = ((["analyze", "--json"], 2), (["analyze", "--full"], 4), (["leaks", "--threads=2"], 3),
-         (["retained", "--by=tree", "--threads=2"], 4), (["sites", "--threads=2"], 4))
+VERBS = ((["analyze", "--json"], 3), (["analyze", "--full"], 8), (["leaks", "--threads=2"], 6),
+         (["retained", "--by=tree", "--threads=2"], 8), (["sites", "--threads=2"], 8))
 
 
 def ask(verb, **short):
@@ -62,7 +62,7 @@ def check_one_mapping():
     """One mmap() fails: what was left out is missing, and the answer is not called whole."""
     verb = ["analyze"]
     whole, left_out = ask(verb), 0
-    for number in range(1, 100):
+    for number in range(1, 100, 3):
         done = ask(verb, short_mmap=number)
         check_answer(done, whole, verb, f"{verb}: mmap {number}")
         left_out += done.returncode == hawk.EXIT_PARTIAL
@@ -75,7 +75,7 @@ def check_few_descriptors():
     """A module's file that cannot be opened for want of descriptors is missing: its names are."""
     whole = hawk.run([hawk.CORE, "analyze", core])
     said = 0
-    for count in range(3, 24):
+    for count in range(3, 24, 2):
         done = hawk.run([hawk.CORE, "analyze", core],
                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (count, count)))
         if done.returncode in (127, hawk.EXIT_UNREADABLE):
@@ -118,6 +118,7 @@ random.seed(3)
 folder = hawk.temporary_folder()
 library = hawk.compile_program(os.path.join(folder, "short_memory.so"), ["short_memory.c"],
                                flags=["-O2", "-shared", "-fPIC", "-ftls-model=initial-exec"])
+hawk.small_stacks()
 core, _ = holder_world.crash(folder)
 check_one_mapping()
 check_few_descriptors()

@@ -12,7 +12,7 @@ for flags in (["-O1"], ["-O2", "-fno-omit-frame-pointer"]):
     for mode in ("nothing", "neighbour", "garbage", "vanishing", "stale"):
         for options in ("unwind=cfi", "unwind=fp", "sample=100", "live=1", "collapse=4", "depth=3",
                         "unwind=libunwind"):
-            rounds = "5000" if options == "unwind=libunwind" else "20000"
+            rounds = "1000" if options == "unwind=libunwind" else "5000"
             done = hawk.run([program, mode, rounds],
                             env=hawk.tracer_environment(options=options), timeout=100)
             hawk.expect_equal((done.returncode, done.stdout, done.stderr), (0, "ok\n", ""),

@@ -5,7 +5,7 @@
 """Threads, signals, forks and plug-ins on each allocator: the heap found in a core of a random moment against the program's own shadow list.
 
 0 false blocks and 0 missed, but for the calls that the shadow marks as in flight. HAWK_STRESS_SECONDS
-(default 12) is about how long one allocator is stressed.
+(default 6) is about how long one allocator is stressed.
 """
 
 import collections
@@ -19,7 +19,7 @@ import time
 
 from support import hawk
 
-SECONDS = float(os.environ.get("HAWK_STRESS_SECONDS") or 12)
+SECONDS = float(os.environ.get("HAWK_STRESS_SECONDS") or 6)
 THREADS = 64
 COUNTERS_IN_FLIGHT = 1000
 EMPTY, LIVE, ALLOCATING, FREEING, RESIZING = range(5)
