@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Preloaded: the monotonic clock jumps by 150 ms each time it is read. STOP_FROM: the process stops itself (SIGSTOP) at
- * this reading and at each later one.
+ * Preloaded: the monotonic clock jumps by 150 ms each time it is read. STOP_FROM: the process stops
+ * itself (SIGSTOP) at this reading and at each later one.
  */
 #include <signal.h>
 #include <stdlib.h>
