@@ -63,7 +63,8 @@ enum hawk_snapshot_section {
 	HAWK_SNAPSHOT_ROOTS = 11,  /**< roots */
 	HAWK_SNAPSHOT_TYPES = 12,  /**< by number in the index: blocks that begin with a virtual
 				      table that has a name */
-	HAWK_SNAPSHOT_SECTIONS = 13,
+	HAWK_SNAPSHOT_WAITS = 13,  /**< by number: what a thread waits for; older files have none */
+	HAWK_SNAPSHOT_SECTIONS = 14,
 };
 
 /** How the contents of a frame are stored. */

@@ -12,6 +12,7 @@
 
 #include "hawk/base/array.h"
 #include "hawk/base/cleanup.h"
+#include "threads_kept.h"
 
 enum {
 	LOCK_FRAMES = 8,         /* innermost lines in which a lock's function is looked for */
@@ -105,7 +106,7 @@ static struct hawk_error *find_blocks(const struct hawk_threads_wish *wish,
 	const struct hawk_arch *arch = hawk_target_arch(wish->target);
 
 	state->block_first = threads->block_count;
-	if (wish->is_brief || !wish->heap->knows)
+	if (wish->is_brief || !(wish->heap->knows & HAWK_HEAP_CONTENTS))
 		return NULL;
 	for (size_t i = 0; i < arch->register_count; i++)
 		if (arch->registers[i].use == HAWK_REGISTER_DATA)
@@ -216,12 +217,15 @@ static struct hawk_error *take_thread(const struct hawk_threads_wish *wish,
 	struct hawk_stack stack = {0};
 	struct hawk_error *err;
 
-	*state = (struct hawk_thread_work){.thread = thread, .owner = HAWK_NO_THREAD};
+	state->thread = thread;
+	state->owner = HAWK_NO_THREAD;
 	err = wish->is_brief ? hawk_symbols_unwind(wish->symbols, thread, LOCK_FRAMES, &frames)
 			     : hawk_symbols_unwind_whole(wish->symbols, thread, &frames);
 	hawk_stack_of_frames(wish->symbols, &frames, &stack);
-	hawk_system_call_find(wish->target, thread, &state->call);
-	find_lock(wish->target, &stack, state);
+	if (!hawk_target_snapshot(wish->target)) {
+		hawk_system_call_find(wish->target, thread, &state->call);
+		find_lock(wish->target, &stack, state);
+	}
 	if (state->lock.address)
 		hawk_whatis_find(wish->heap, wish->types, state->lock.address, &state->object);
 	if (!err)
@@ -342,6 +346,10 @@ struct hawk_error *hawk_threads_make(const struct hawk_threads_wish *wish, struc
 
 	ret->items = calloc(count + 1, sizeof(*ret->items));
 	err = ret->items ? NULL : &hawk_enomem;
+	if (!err && hawk_target_snapshot(wish->target))
+		ret->waits_unknown = !hawk_threads_read(wish->target, ret->items, count);
+	if (ret->waits_unknown)
+		memset(ret->items, 0, count * sizeof(*ret->items));
 	for (size_t i = 0; i < count && !err; i++)
 		err = take_thread(wish, &threads[i], &makers, ret);
 	if (!err)

@@ -402,7 +402,7 @@ static struct hawk_error *make_threads(struct hawk_session *session, struct answ
 	size_t count;
 
 	hawk_target_threads(session->target, &count);
-	if (count < 2 || hawk_target_snapshot(session->target))
+	if (count < 2)
 		return NULL;
 	err = hawk_session_types(session, &wish.types);
 	if (!err)
@@ -479,7 +479,9 @@ static struct hawk_report sections_of(const struct answer *answer)
 	return (struct hawk_report){
 		.fragmentation = answer->is_fragmented ? &answer->fragmentation : NULL,
 		.verify = answer->has_verify ? &answer->verify.report : NULL,
-		.threads = answer->threads.count ? &answer->threads : NULL,
+		.threads = answer->threads.count && !answer->threads.waits_unknown
+				   ? &answer->threads
+				   : NULL,
 	};
 }
 

@@ -4,6 +4,7 @@
  * hawk-core snapshot: the known facts of a heap in one file. Every verb that needs no contents of
  * blocks answers from it as from the core, even on a machine without the program's files.
  */
+#include "hawk/analysis/threads.h"
 #include "hawk/names/ask.h"
 #include "hawk/names/block_type.h"
 #include "hawk/snapshot/writer.h"
@@ -34,6 +35,27 @@ static struct hawk_error *load(struct hawk_session *session)
 	return !err && wants_blocks(session) ? hawk_session_graph(session) : err;
 }
 
+/** Writes what threads wait for, and asks for the names of where their locks lie. */
+static struct hawk_error *write_waits(struct hawk_session *session,
+				      struct hawk_snapshot_writer *writer)
+{
+	struct hawk_threads_wish wish = {.target = session->target,
+					 .symbols = session->symbols,
+					 .heap = session->heap,
+					 .is_brief = true};
+	struct hawk_threads threads = {0};
+	struct hawk_error *err = hawk_session_types(session, &wish.types);
+
+	if (!err)
+		err = hawk_threads_make(&wish, &threads);
+	if (!err) {
+		hawk_threads_resolve(&wish, &threads);
+		err = hawk_threads_save(&threads, writer);
+	}
+	hawk_threads_deinit(&threads);
+	return err;
+}
+
 /** Writes types with a fresh namer: an older one would not ask again for names known before
  * questions were kept. */
 static struct hawk_error *write_types(struct hawk_session *session,
@@ -61,6 +83,8 @@ static struct hawk_error *write_parts(struct hawk_session *session,
 		err = hawk_table_save(session->heap->table, writer);
 	if (!err && session->graph)
 		err = write_types(session, writer);
+	if (!err)
+		err = write_waits(session, writer);
 	if (!err)
 		err = hawk_names_ask(session->heap, session->graph, session->symbols);
 	if (!err)

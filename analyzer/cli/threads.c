@@ -43,10 +43,11 @@ static struct hawk_error *make(struct hawk_session *session, void *ret)
 	if (err)
 		return err;
 	hawk_threads_resolve(&wish, &made->threads);
-	if (hawk_target_snapshot(session->target))
+	if (made->threads.waits_unknown)
 		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, true,
 				  "registers-missing",
-				  "a snapshot keeps no registers: what threads wait for is not known");
+				  "the snapshot does not say what threads wait for: it is of an "
+				  "older version");
 	hawk_session_check(session);
 	if (made->threads.deadlocks || made->threads.ended_owners)
 		session->code = HAWK_EXIT_CONDITION;

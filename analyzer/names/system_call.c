@@ -66,26 +66,34 @@ static const struct {
 	{"writev", "dxu"},
 };
 
+void hawk_system_call_name(const struct hawk_target *target, struct hawk_system_call *call)
+{
+	uint32_t arch =
+		(uint32_t)ARCH_64_BIT_LITTLE_ENDIAN << 24 | hawk_target_arch(target)->machine;
+	char *name = call->is_inside && call->number <= INT32_MAX
+			     ? seccomp_syscall_resolve_num_arch(arch, (int)call->number)
+			     : NULL;
+
+	if (name)
+		(void)snprintf(call->name, sizeof(call->name), "%s", name);
+	else
+		(void)snprintf(call->name, sizeof(call->name), "syscall_%" PRIu64, call->number);
+	free(name);
+}
+
 void hawk_system_call_find(const struct hawk_target *target, const struct hawk_thread *thread,
 			   struct hawk_system_call *ret)
 {
 	const struct hawk_arch *arch = hawk_target_arch(target);
 	uint64_t number = thread->registers[arch->call];
-	char *name;
 
 	*ret = (struct hawk_system_call){.number = number};
-	if (hawk_target_snapshot(target) || !thread->pc || (int64_t)number < 0 || number > INT32_MAX)
+	if (!thread->pc || number > INT32_MAX)
 		return;
 	ret->is_inside = true;
 	for (size_t i = 0; i < HAWK_CALL_ARGUMENTS; i++)
 		ret->arguments[i] = thread->registers[arch->call_arguments[i]];
-	name = seccomp_syscall_resolve_num_arch(
-		(uint32_t)ARCH_64_BIT_LITTLE_ENDIAN << 24 | arch->machine, (int)number);
-	if (name)
-		(void)snprintf(ret->name, sizeof(ret->name), "%s", name);
-	else
-		(void)snprintf(ret->name, sizeof(ret->name), "syscall_%" PRIu64, number);
-	free(name);
+	hawk_system_call_name(target, ret);
 }
 
 static void append_time(const struct hawk_target *target, uint64_t address, struct hawk_text *text)

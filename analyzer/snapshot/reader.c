@@ -55,6 +55,7 @@ static const char *const section_names[HAWK_SNAPSHOT_SECTIONS] = {
 	[HAWK_SNAPSHOT_PLACES] = "places of pointers",
 	[HAWK_SNAPSHOT_ROOTS] = "roots",
 	[HAWK_SNAPSHOT_TYPES] = "types",
+	[HAWK_SNAPSHOT_WAITS] = "locks",
 };
 
 bool hawk_snapshot_is(const uint8_t *bytes, size_t size)

@@ -11,6 +11,8 @@
 #include "hawk/libc/lock.h"
 #include "hawk/names/system_call.h"
 
+struct hawk_snapshot_writer;
+
 enum { HAWK_NO_THREAD = UINT32_MAX };
 
 /** A live block to which a frame points. */
@@ -47,6 +49,7 @@ struct hawk_threads {
 	size_t group_count;
 	struct hawk_frame_block *blocks; /**< owned */
 	size_t block_count, block_capacity;
+	bool waits_unknown; /**< an older snapshot, which does not say what threads wait for */
 	uint32_t deadlocks;
 	uint32_t ended_owners; /**< threads that wait for a lock whose owner has ended */
 };
@@ -65,6 +68,10 @@ struct hawk_error *hawk_threads_make(const struct hawk_threads_wish *wish,
 				     struct hawk_threads *ret);
 /** Looks up the names of where locks lie. The target may run again. */
 void hawk_threads_resolve(const struct hawk_threads_wish *wish, struct hawk_threads *threads);
+/** Writes to a snapshot what threads wait for. */
+struct hawk_error *hawk_threads_save(const struct hawk_threads *threads,
+				     struct hawk_snapshot_writer *writer);
+
 void hawk_threads_deinit(struct hawk_threads *threads);
 
 #endif

@@ -20,6 +20,9 @@ struct hawk_system_call {
 void hawk_system_call_find(const struct hawk_target *target, const struct hawk_thread *thread,
 			   struct hawk_system_call *ret);
 
+/** Sets the name by the number. */
+void hawk_system_call_name(const struct hawk_target *target, struct hawk_system_call *call);
+
 /** Appends the call with its arguments, as far as their meaning is known. Reads times. */
 void hawk_system_call_append(const struct hawk_target *target, const struct hawk_system_call *call,
 			     struct hawk_text *text);
