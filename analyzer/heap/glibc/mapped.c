@@ -6,7 +6,7 @@
  */
 #include "glibc.h"
 
-enum { ALIGNMENT_MAX_LOG2 = 21 };
+enum { ALIGNMENT_MAX = 2 << 20 /* of memalign() */ };
 
 /** Offsets in struct malloc_par. */
 static const struct parameters_layout {
@@ -151,39 +151,42 @@ static bool is_mapped(const struct hawk_glibc *glibc, struct hawk_near *near, ui
 	return true;
 }
 
-/* Finds a chunk of memalign(), which lies at a multiple of the alignment. The old header stays at
- * the mapping's start, and after realloc() even its size is wrong. */
+/* Finds a chunk of memalign() behind `base`. Only its offset in a page shows the alignment once
+ * realloc() has moved the mapping. */
 static bool find_aligned(const struct hawk_glibc *glibc, struct hawk_near *near, uint64_t base,
 			 uint64_t limit, struct hawk_glibc_run *ret)
 {
-	for (unsigned log2 = 5; log2 <= ALIGNMENT_MAX_LOG2; log2++) {
-		uint64_t alignment = UINT64_C(1) << log2;
-		uint64_t at = ((base + HAWK_CHUNK_HEADER_BYTES + alignment - 1) & -alignment) -
-			      HAWK_CHUNK_HEADER_BYTES;
+	uint64_t most = limit - base < ALIGNMENT_MAX ? limit - base : ALIGNMENT_MAX;
 
-		if (at != base && !glibc->arenas[0].layout->mapped_gap &&
-		    at - base < HAWK_CHUNK_BYTES_MIN)
-			at += alignment;
-		if (at != base && at < limit && is_mapped(glibc, near, at, base, limit, ret))
+	for (uint64_t step = 2 * HAWK_CHUNK_ALIGNMENT; step <= most;
+	     step += step < HAWK_GLIBC_PAGE_BYTES ? step : HAWK_GLIBC_PAGE_BYTES) {
+		uint64_t at = base + step - HAWK_CHUNK_HEADER_BYTES;
+
+		if (!glibc->arenas[0].layout->mapped_gap && at - base < HAWK_CHUNK_BYTES_MIN)
+			at += step;
+		if (is_mapped(glibc, near, at, base, limit, ret))
 			return true;
 	}
 	return false;
 }
 
-/* Finds a chunk whose mapping begins at `base`. */
+/* Finds a chunk whose mapping begins at `base`. The header that memalign() left there still has the
+ * old size after realloc(). */
 static bool find_chunk(const struct hawk_glibc *glibc, struct hawk_near *near, uint64_t base,
 		       uint64_t limit, struct hawk_glibc_run *ret)
 {
-	struct hawk_glibc_run plain, aligned;
+	struct hawk_glibc_run plain, next;
 	bool is_plain = is_mapped(glibc, near, base, base, limit, &plain), is_aligned;
 	uint64_t size;
 
-	if (!glibc->arenas[0].layout->mapped_gap &&
-	    (!hawk_word(near, base + HAWK_CHUNK_SIZE_OFFSET, &size) ||
-	     (size & HAWK_CHUNK_FLAGS) != HAWK_CHUNK_MAPPED))
+	if (!hawk_word(near, base + HAWK_CHUNK_SIZE_OFFSET, &size) ||
+	    (size & HAWK_CHUNK_FLAGS) != HAWK_CHUNK_MAPPED)
 		return false;
-	is_aligned = find_aligned(glibc, near, base, limit, &aligned);
-	*ret = is_aligned && (!is_plain || aligned.end <= plain.end) ? aligned : plain;
+	is_aligned = find_aligned(glibc, near, base, limit, ret);
+	if (is_plain &&
+	    (!is_aligned ||
+	     (ret->end > plain.end && is_mapped(glibc, near, plain.end, plain.end, limit, &next))))
+		*ret = plain;
 	return is_plain || is_aligned;
 }
 

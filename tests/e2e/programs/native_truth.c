@@ -166,6 +166,18 @@ static void die_while_working(void)
 	timer_settime(timer, 0, &when, NULL);
 }
 
+/* Grows an aligned block with a mapping of its own, which realloc() mostly moves. */
+static void move_aligned(void)
+{
+	enum { ALIGNMENT = 1 << 20, BYTES = 34 << 20 };
+	void **block = &workers[0].blocks[0];
+
+	free(*block);
+	*block = NULL;
+	if (posix_memalign(block, ALIGNMENT, BYTES) == 0)
+		*block = realloc(*block, 2 * BYTES);
+}
+
 static void tell(void)
 {
 	for (unsigned i = 0; i < worker_count; i++)
@@ -216,6 +228,8 @@ int main(int count, char **arguments)
 			       &workers[1 + ended + i]);
 	work(&workers[0]);
 	pthread_barrier_wait(&parked);
+	if (has('a') && has('l') && has('r'))
+		move_aligned();
 	tell();
 	if (!has('p'))
 		abort();
