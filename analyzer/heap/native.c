@@ -8,12 +8,14 @@
 
 #include "hawk/heap/heap.h"
 #include "hawk/heap/vtables.h"
+#include "hawk/libc/tls.h"
 
-/** Class numbers: 0 is unused, then internal blocks, sizes in steps of 8 bytes, ranges (four to
- * each power of two), virtual tables, samples. */
+/** Class numbers: 0 is unused, then internal blocks, DTVs, sizes in steps of 8 bytes, ranges (four
+ * to each power of two), virtual tables, samples. */
 enum {
 	CLASS_INTERNAL = 1,
-	CLASS_SIZE = 2,
+	CLASS_VECTOR = 2,
+	CLASS_SIZE = 3,
 	SIZE_STEP = 8,
 	SIZES = 128,
 	CLASS_RANGE = CLASS_SIZE + SIZES,
@@ -32,6 +34,8 @@ struct native {
 	const struct hawk_sample *samples; /**< ascending; the walker's */
 	size_t sample_count;
 	uint32_t first_sample; /**< its class */
+	uint64_t *vectors;     /**< ascending; blocks of threads' DTVs */
+	size_t vector_count;
 };
 
 /* Finds the allocator. Leaves `native->state` NULL if it is absent. */
@@ -78,6 +82,35 @@ static void report(const struct native *native, struct hawk_findings *findings)
 	hawk_allocator_report(&allocator, findings);
 }
 
+static int by_address(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+/* Finds the vectors that lead to threads' own storage. The C library allocates them. */
+static struct hawk_error *find_vectors(struct native *native)
+{
+	struct hawk_near near = {.target = native->target};
+	size_t count;
+	const struct hawk_thread *threads = hawk_target_threads(native->target, &count);
+
+	native->vectors = calloc(count + 1, sizeof(*native->vectors));
+	if (!native->vectors)
+		return &hawk_enomem;
+	for (size_t i = 0; i < count; i++) {
+		struct hawk_tls_vector vector =
+			hawk_tls_vector_of(NULL, hawk_thread_pointer(&threads[i]));
+		uint64_t entry;
+
+		if (hawk_word(&near, vector.address, &entry))
+			native->vectors[native->vector_count++] = entry - vector.entry;
+	}
+	qsort(native->vectors, native->vector_count, sizeof(*native->vectors), by_address);
+	return NULL;
+}
+
 static struct hawk_error *find(const struct hawk_heap_search *search, struct hawk_heap_found *ret,
 			       bool *is_there)
 {
@@ -99,6 +132,8 @@ static struct hawk_error *find(const struct hawk_heap_search *search, struct haw
 	native->vtables = search->vtables;
 	if (search->vtables)
 		err = hawk_vtables_find(search->vtables);
+	if (!err)
+		err = find_vectors(native);
 	if (!err)
 		err = native->walker->spans(native->state, &ret->spans);
 	ret->small_granules = native->walker->small_granules;
@@ -133,7 +168,16 @@ static uint32_t class_of_size(uint64_t bytes)
 struct cursor {
 	void *pieces;
 	struct hawk_near near; /**< for blocks' first words */
+	size_t vector;         /**< index of the next DTV */
 };
+
+/* Returns true if the thread-local storage of a thread is found by the block. */
+static bool is_vector(const struct native *native, struct cursor *cursor, uint64_t start)
+{
+	while (cursor->vector < native->vector_count && native->vectors[cursor->vector] < start)
+		cursor->vector++;
+	return cursor->vector < native->vector_count && native->vectors[cursor->vector] == start;
+}
 
 static uint32_t class_of(const struct native *native, struct cursor *cursor,
 			 const struct hawk_piece *piece)
@@ -143,6 +187,8 @@ static uint32_t class_of(const struct native *native, struct cursor *cursor,
 
 	if (piece->state == HAWK_PIECE_INTERNAL)
 		return CLASS_INTERNAL;
+	if (is_vector(native, cursor, piece->start))
+		return CLASS_VECTOR;
 	if (native->vtables && native->vtables->count && piece->bytes >= sizeof(word) &&
 	    hawk_word(&cursor->near, piece->start, &word))
 		vtable = hawk_vtables_at(native->vtables, word);
@@ -232,9 +278,10 @@ static void describe_class(const struct hawk_heap_found *found, uint32_t number,
 {
 	const struct native *native = found->state;
 
-	if (number == CLASS_INTERNAL) {
+	if (number < CLASS_SIZE) {
 		*ret = (struct hawk_class){.kind = HAWK_CLASS_INTERNAL,
-					   .name = native->walker->name};
+					   .name = number == CLASS_VECTOR ? "thread-local storage"
+									  : native->walker->name};
 	} else if (number < CLASS_RANGE) {
 		*ret = (struct hawk_class){.kind = HAWK_CLASS_SIZE,
 					   .size = SIZE_STEP * (uint64_t)(number - CLASS_SIZE + 1)};
@@ -288,6 +335,7 @@ static void forget(struct hawk_heap_found *found)
 	if (native->state)
 		native->walker->forget(native->state);
 	free(native->state);
+	free(native->vectors);
 	free(native);
 	found->state = NULL;
 }

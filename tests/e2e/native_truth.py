@@ -60,7 +60,7 @@ class Program:
     def __init__(self, command, environment, aligned_within=False):
         self.command, self.environment, self.aligned_within = command, environment, aligned_within
         self.known = collections.Counter()
-        core, truth, _ = self.run((5, 3, ""), 50)
+        core, truth, _ = self.run((5, 3, ""), 400)  # enough for each thread to free, which makes its cache
         if core:
             self.known = others(blocks_of(core), truth, aligned_within, "first run")
             os.unlink(core)
@@ -139,6 +139,8 @@ def check_builds():
             if core:
                 checked.expect_blocks(blocks_of(core), truth, case[0] + case[1], what)
                 expect_complete(core, what)
+                vectors = hawk.text_of("sites", "--full", core).count("(internal: thread-local storage)")
+                hawk.expect(vectors == (1 if case[0] else 0), f"{what}: {vectors} classes of vectors")
                 os.unlink(core)
             os.rename(f"{program}.away", program)
 
