@@ -72,6 +72,8 @@ nodejs command:node
 postgresql-15 file:/usr/lib/postgresql/15/bin/postgres
 libjemalloc-dev file:/usr/lib/x86_64-linux-gnu/libjemalloc_pic.a
 libpython3.11-testsuite file:/usr/lib/python3.11/test/test_list.py
+lua5.1 command:lua5.1
+lua5.3 command:lua5.3
 lua5.4 command:lua5.4
 musl-tools command:musl-gcc
 stress-ng command:stress-ng

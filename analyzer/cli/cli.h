@@ -58,6 +58,7 @@ struct hawk_settings {
 	const char *output;     /**< a file; NULL = standard output, also for "-" */
 	bool force;             /**< replace an existing file */
 	bool no_native;         /**< do not read allocators' own structures */
+	int guest;              /**< interpreters whose objects are named: all, lua, none */
 	const char *table_file; /**< of the tracer (table=FILE) */
 	const char *module;
 	const char *function;
@@ -174,10 +175,11 @@ enum hawk_takes {
 	HAWK_TAKES_EXECUTABLE = 1u << 21,
 	HAWK_TAKES_TABLE = 1u << 22,
 	HAWK_TAKES_NO_NATIVE = 1u << 23,
-	HAWK_TAKES_QUIET = 1u << 24,
-	HAWK_TAKES_FILE = 1u << 25,
-	HAWK_TAKES_FORCE = 1u << 26,
-	HAWK_TAKES_COLOR = 1u << 27,
+	HAWK_TAKES_GUEST = 1u << 24,
+	HAWK_TAKES_QUIET = 1u << 25,
+	HAWK_TAKES_FILE = 1u << 26,
+	HAWK_TAKES_FORCE = 1u << 27,
+	HAWK_TAKES_COLOR = 1u << 28,
 	HAWK_TAKES_POINTERS = HAWK_TAKES_PID | HAWK_TAKES_TOP | HAWK_TAKES_DEPTH | HAWK_TAKES_FULL |
 			      HAWK_TAKES_THREADS | HAWK_TAKES_JSON,
 	/** Options that choose stacks and values. */
@@ -189,7 +191,7 @@ enum hawk_takes {
 	/** Options for reading a core or process. */
 	HAWK_TAKES_TARGET = HAWK_TAKES_SYSROOT | HAWK_TAKES_DEBUG_DIRECTORY |
 			    HAWK_TAKES_EXECUTABLE | HAWK_TAKES_TABLE | HAWK_TAKES_NO_NATIVE |
-			    HAWK_TAKES_QUIET,
+			    HAWK_TAKES_GUEST | HAWK_TAKES_QUIET,
 	/** Options for the answer's destination. */
 	HAWK_TAKES_OUTPUT = HAWK_TAKES_FILE | HAWK_TAKES_FORCE,
 };

@@ -137,8 +137,10 @@ struct hawk_error *hawk_session_readable(const struct hawk_session *session)
 
 struct hawk_error *hawk_session_sums(struct hawk_session *session, uint64_t blocks_max)
 {
+	static const unsigned guests[] = {HAWK_GUESTS_ALL, HAWK_GUEST_LUA, 0};
 	const struct hawk_heap_wish wish = {.vtables = &session->vtables,
 					    .traced_only = session->settings->no_native,
+					    .guests = guests[session->settings->guest],
 					    .blocks_max = blocks_max};
 	struct hawk_error *err;
 

@@ -25,6 +25,7 @@ static void append_option(struct hawk_text *words, const char *option, const cha
 void hawk_settings_append_core(const struct hawk_settings *settings, const char *core,
 			       struct hawk_text *words)
 {
+	static const char *const guests[] = {NULL, "lua", "none"};
 	char pid[NUMBER_BYTES];
 
 	append_option(words, "--sysroot=", settings->sysroot);
@@ -33,6 +34,7 @@ void hawk_settings_append_core(const struct hawk_settings *settings, const char 
 	append_option(words, "--table=", settings->table_file);
 	if (settings->no_native)
 		hawk_next_append_word(words, "--no-native");
+	append_option(words, "--guest=", guests[settings->guest]);
 	if (core) {
 		append_option(words, core[0] == '-' && core[1] ? "./" : "", core);
 		return;

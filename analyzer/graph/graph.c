@@ -10,6 +10,7 @@
 
 #include "hawk/base/prefetch.h"
 #include "pointer_offsets.h"
+#include "roots_guests.h"
 #include "snapshot.h"
 
 enum {
@@ -31,6 +32,8 @@ struct hawk_error *hawk_graph_make(const struct hawk_heap *heap, const struct ha
 	if (err)
 		return err;
 	err = hawk_roots_find(heap, findings, &graph.roots);
+	if (!err)
+		err = hawk_roots_add_guests(&graph);
 	before = findings ? findings->count : 0;
 	if (!err)
 		err = hawk_heuristics_find(&graph, HAWK_HEURISTICS_ALL, vtables, &graph.explained);

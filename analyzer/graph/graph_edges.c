@@ -56,8 +56,9 @@ struct job {
 };
 
 /* Turns words into edges. Returns the number of edges. `edges` has room for all words. */
-static uint32_t resolve(struct batch *batch, const struct hawk_block_index *index, uint32_t *edges)
+static uint32_t resolve(struct batch *batch, const struct hawk_heap *heap, uint32_t *edges)
 {
+	const struct hawk_block_index *index = &heap->index;
 	uint32_t edge_count = 0;
 
 	for (uint32_t i = 0; i < batch->count; i++) {
@@ -71,6 +72,7 @@ static uint32_t resolve(struct batch *batch, const struct hawk_block_index *inde
 		uint64_t value = batch->values[i];
 		uint32_t edge = hawk_block_index_edge(index, value);
 
+		edge = hawk_guests_edge(&heap->guests, index, value, edge);
 		batch->found[i] = edge_count;
 		edges[edge_count] = edge;
 		edge_count += edge != HAWK_BLOCK_NOWHERE;
@@ -88,7 +90,7 @@ static void flush(const struct job *job, struct part *part)
 	part->err = hawk_area_grow(&part->edges, sizeof(uint32_t) * (count + batch->count + 1));
 	if (part->err)
 		return;
-	part->count += resolve(batch, job->index, (uint32_t *)part->edges.bytes + count);
+	part->count += resolve(batch, job->heap, (uint32_t *)part->edges.bytes + count);
 	for (uint32_t i = 0; i < batch->block_count; i++)
 		offsets[i] = (uint32_t)count + batch->found[batch->starts[i]];
 	hawk_progress_add(batch->block_count);
@@ -137,8 +139,24 @@ static void gather(const struct job *job, struct part *part, const uint8_t *byte
 	}
 }
 
+/* Gathers the words of a guest's object that may be references; the first is word `number`. */
+static void gather_object(const struct job *job, struct part *part,
+			  const struct hawk_guest_layout *layout, uint64_t number,
+			  const struct hawk_word_range *range)
+{
+	size_t from = 0;
+
+	for (size_t i = 0; i <= range->words; i++) {
+		if (i < range->words && !hawk_guest_ignores(layout, number + i))
+			continue;
+		gather(job, part, range->bytes + from * HAWK_WORD_BYTES, i - from);
+		from = i + 1;
+	}
+}
+
 static void read_block(const struct job *job, struct part *part, uint32_t block)
 {
+	const struct hawk_guest_type *type = hawk_guests_type(&job->heap->guests, block);
 	struct batch *batch = &part->batch;
 	struct hawk_stretch stretch = {0};
 	struct hawk_word_range range;
@@ -156,7 +174,12 @@ static void read_block(const struct job *job, struct part *part, uint32_t block)
 		while (at < end && !part->err && hawk_words_next(&part->words, at, end, &range)) {
 			hawk_prefetch_ahead(range.bytes);
 			hawk_prefetch_ahead(range.bytes + (1 << HAWK_LINE_LOG2));
-			gather(job, part, range.bytes, range.words);
+			if (type)
+				gather_object(job, part, &type->layout,
+					      (range.start - stretch.start) / HAWK_WORD_BYTES,
+					      &range);
+			else
+				gather(job, part, range.bytes, range.words);
 			at = range.start + range.words * HAWK_WORD_BYTES;
 		}
 	}

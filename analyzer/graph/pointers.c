@@ -18,6 +18,7 @@ enum { EDGES_AHEAD = 32, POINTERS_AT_ONCE = 512 };
 
 struct reader {
 	const struct hawk_block_index *index;
+	const struct hawk_guests *guests;
 	const struct hawk_graph *graph;
 	const uint64_t *wanted;
 	hawk_pointers_function *function;
@@ -36,29 +37,37 @@ static struct hawk_error *flush(struct reader *reader)
 	return count ? reader->function(reader->context, reader->pointers, count) : NULL;
 }
 
-static bool leads_to(const struct hawk_block_index *index, uint64_t value, uint32_t edge,
-		     uint64_t start)
+static bool leads_to(const struct reader *reader, uint64_t value, uint32_t edge, uint64_t start)
 {
+	const struct hawk_block_index *index = reader->index;
+	const struct hawk_guest_type *type = hawk_guests_type(reader->guests, edge >> 1);
+
 	if (!(edge & HAWK_EDGE_INTERIOR))
-		return value == start;
+		return value == start || (type && value == start + type->layout.front);
+	if (type && value == start + type->layout.front)
+		return false;
 	if (index->nest_count) /* nested blocks and their headers do not belong to the block */
 		return hawk_block_index_edge(index, value) == edge;
 	return value - start < hawk_block_size(index, edge >> 1) + index->apart;
 }
 
 /* Finds the next word of the range from `*at` on that `edge` can be, and its offset in the target.
- * Returns false if the range has none. */
-static bool find_word(const struct hawk_block_index *index, const struct hawk_word_range *range,
-		      uint32_t edge, size_t *at, uint64_t *inside)
+ * The range begins with word `number` of a block of that type (NULL = no guest's). Returns false if
+ * the range has none. */
+static bool find_word(const struct reader *reader, const struct hawk_word_range *range,
+		      const struct hawk_guest_type *type, uint64_t number, uint32_t edge,
+		      size_t *at, uint64_t *inside)
 {
-	uint64_t start = hawk_block_start(index, edge >> 1);
+	uint64_t start = hawk_block_start(reader->index, edge >> 1);
 
 	for (; *at < range->words; ++*at) {
 		uint64_t value;
 
+		if (type && hawk_guest_ignores(&type->layout, number + *at))
+			continue;
 		memcpy(&value, range->bytes + *at * HAWK_WORD_BYTES, sizeof(value));
 		*inside = value - start;
-		if (leads_to(index, value, edge, start))
+		if (leads_to(reader, value, edge, start))
 			return true;
 	}
 	return false;
@@ -79,6 +88,7 @@ static struct hawk_error *read_range(struct reader *reader, uint32_t block, uint
 				     uint32_t edges_end)
 {
 	const uint32_t *edges = reader->graph->edges;
+	const struct hawk_guest_type *type = hawk_guests_type(reader->guests, block);
 
 	for (size_t at = 0; *edge < edges_end; at++, ++*edge) {
 		struct hawk_pointer pointer = {
@@ -87,7 +97,8 @@ static struct hawk_error *read_range(struct reader *reader, uint32_t block, uint
 
 		if (*edge + EDGES_AHEAD < reader->graph->edge_count)
 			hawk_prefetch(&reader->index->granules[edges[*edge + EDGES_AHEAD] >> 1]);
-		if (!find_word(reader->index, range, edges[*edge], &at, &pointer.inside))
+		if (!find_word(reader, range, type, offset / HAWK_WORD_BYTES, edges[*edge], &at,
+			       &pointer.inside))
 			return NULL;
 		pointer.offset = offset + at * HAWK_WORD_BYTES;
 		err = add(reader, &pointer);
@@ -172,6 +183,7 @@ static void begin(struct reader *reader, const struct hawk_graph *graph,
 		  hawk_pointers_function *function, void *context)
 {
 	reader->index = &graph->heap->index;
+	reader->guests = &graph->heap->guests;
 	reader->graph = graph;
 	reader->wanted = NULL;
 	reader->function = function;

@@ -56,7 +56,7 @@ static uint32_t edge_of(const struct hawk_heap *heap, uint64_t value)
 	if (edge == HAWK_BLOCK_NOWHERE || !(edge & HAWK_ROOT_INTERIOR) ||
 	    value % HAWK_HEADER_BYTES ||
 	    value - hawk_block_start(index, block) != hawk_block_size(index, block))
-		return edge;
+		return hawk_guests_edge(&heap->guests, index, value, edge);
 	return is_freed(heap, value) || is_page(heap, block, value) ? HAWK_BLOCK_NOWHERE : edge;
 }
 

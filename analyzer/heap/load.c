@@ -4,6 +4,7 @@
  * Asks sources for heaps, and numbers what their blocks have: traces first, then classes.
  */
 #include "hawk/base/quantity.h"
+#include "guest.h"
 #include "heaps.h"
 #include "load_blocks.h"
 #include "native.h"
@@ -166,6 +167,8 @@ static struct hawk_error *load_from(const struct hawk_heap_source *const *source
 	assert(count <= HAWK_HEAP_SOURCES_MAX);
 	for (size_t i = 0; i < count && !err; i++)
 		err = find(sources[i], wish, findings, &heap);
+	if (!err && heap.knows & HAWK_HEAP_CONTENTS)
+		err = hawk_guests_find(wish, findings, &heap);
 	if (!err)
 		err = hawk_heap_load_found(findings, &heap);
 	if (err)
@@ -179,7 +182,8 @@ struct hawk_error *hawk_heap_load_from(const struct hawk_heap_source *const *sou
 				       struct hawk_target *target, struct hawk_findings *findings,
 				       struct hawk_heap *ret)
 {
-	const struct hawk_heap_wish all = {.blocks_max = HAWK_BLOCKS_MAX};
+	const struct hawk_heap_wish all = {.guests = HAWK_GUESTS_ALL,
+					   .blocks_max = HAWK_BLOCKS_MAX};
 
 	return load_from(sources, count, &all, target, findings, ret);
 }
@@ -215,7 +219,8 @@ struct hawk_error *hawk_heap_load_as(const struct hawk_heap_wish *wish, struct h
 struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_vtables *vtables,
 				  struct hawk_findings *findings, struct hawk_heap *ret)
 {
-	const struct hawk_heap_wish all = {.vtables = vtables, .blocks_max = HAWK_BLOCKS_MAX};
+	const struct hawk_heap_wish all = {
+		.vtables = vtables, .guests = HAWK_GUESTS_ALL, .blocks_max = HAWK_BLOCKS_MAX};
 
 	return hawk_heap_load_as(&all, target, findings, ret);
 }
@@ -284,6 +289,7 @@ void hawk_heap_deinit(struct hawk_heap *heap)
 	hawk_heap_spans_deinit(&heap->spans);
 	hawk_damages_deinit(&heap->damages);
 	free(heap->classes);
+	hawk_guests_deinit(&heap->guests);
 	free(heap->sites);
 	free(heap->site_of_trace);
 	free(heap->refusal);

@@ -8,6 +8,7 @@
 
 #include "hawk/base/cleanup.h"
 #include "counted.h"
+#include "guest.h"
 #include "heaps.h"
 #include "join.h"
 #include "hawk/heap/lost.h"
@@ -267,8 +268,10 @@ static struct hawk_error *doubt_empty(const struct hawk_findings *findings, stru
 	return hawk_block_index_init(&heap->index, 0);
 }
 
-static struct hawk_error *take_all(struct hawk_join *join, struct tallies *tallies)
+static struct hawk_error *take_all(struct hawk_join *join, struct tallies *tallies,
+				   struct hawk_heap *heap)
 {
+	struct hawk_guests_walk guests = {0};
 	const struct hawk_block *blocks;
 	size_t count;
 	struct hawk_error *err;
@@ -276,8 +279,11 @@ static struct hawk_error *take_all(struct hawk_join *join, struct tallies *talli
 	do {
 		err = hawk_join_next(join, &blocks, &count);
 		if (!err)
+			err = hawk_guests_take(&guests, heap, &blocks, count);
+		if (!err)
 			err = take_blocks(tallies, blocks, count);
 	} while (!err && count);
+	hawk_guests_end(&guests, &heap->guests);
 	return err;
 }
 
@@ -289,7 +295,7 @@ static struct hawk_error *walk(struct tallies *tallies, struct hawk_heap *heap)
 
 	if (err)
 		return err;
-	err = take_all(&join, tallies);
+	err = take_all(&join, tallies, heap);
 	hawk_join_end(&join, &heap->sums);
 	if (!err && !tallies->refusal)
 		err = refuse(tallies, hawk_block_index_finish(&heap->index));

@@ -180,11 +180,27 @@ const char *hawk_block_type_name(const struct hawk_block_types *types, uint32_t 
 	return heap->table ? hawk_table_type(heap->table, trace) : NULL;
 }
 
+/* Returns the type of the guest's object in a block that has a stack, or NULL. */
+static const char *guest_type(const struct hawk_block_types *types, const struct hawk_block *block)
+{
+	const struct hawk_heap *heap = types->heap;
+	const struct hawk_guest_type *type;
+	bool interior;
+
+	if (!heap->guests.of_block)
+		return NULL;
+	type = hawk_guests_type(&heap->guests,
+				hawk_block_index_find(&heap->index, block->start, &interior));
+	return type ? type->name : NULL;
+}
+
 const char *hawk_block_type_of_words(struct hawk_block_types *types, const struct hawk_block *block,
 				     const struct hawk_type_words *words)
 {
 	const char *name = hawk_block_type_name(types, block->trace);
 
+	if (!name)
+		name = guest_type(types, block);
 	if (!name && words->first)
 		name = hawk_block_type_of_vtable(types, words->first);
 	if (!name && words->second && block->kind == HAWK_KIND_NEW_ARRAY)

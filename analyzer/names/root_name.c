@@ -29,6 +29,7 @@ struct frames {
 
 struct hawk_root_namer {
 	const struct hawk_target *target;
+	const struct hawk_block_index *index;
 	const struct hawk_roots *roots;
 	struct hawk_symbols *symbols;
 	void *group_names;
@@ -45,6 +46,7 @@ struct hawk_error *hawk_root_namer_create(const struct hawk_graph *graph,
 	if (!namer)
 		return &hawk_enomem;
 	namer->target = graph->heap->target;
+	namer->index = &graph->heap->index;
 	namer->roots = &graph->roots;
 	namer->symbols = symbols;
 	hawk_target_threads(graph->heap->target, &namer->thread_count);
@@ -219,6 +221,14 @@ static void name_module(struct hawk_root_namer *namer, const struct hawk_root *r
 	name->offset = (int64_t)(place->name ? place->offset : root->address - mapped->start);
 }
 
+/* Returns true for the root of a guest's garbage (graph/roots_guests.h): no other root lies in a
+ * block that it leads to. */
+static bool is_garbage(const struct hawk_root_namer *namer, const struct hawk_root *root)
+{
+	return root->kind == HAWK_ROOT_OTHER &&
+	       root->address == hawk_block_start(namer->index, root->edge >> 1);
+}
+
 static void name_mapping(struct hawk_root_namer *namer, const struct hawk_root *root,
 			 struct hawk_root_name *name)
 {
@@ -226,6 +236,7 @@ static void name_mapping(struct hawk_root_namer *namer, const struct hawk_root *
 	const struct hawk_mapping *mapping =
 		&hawk_target_mappings(namer->target, &count)[root->owner];
 
+	name->is_garbage = is_garbage(namer, root);
 	name->mapping = mapping->path && mapping->path[0] ? mapping->path : NULL;
 	name->offset = (int64_t)(root->address - mapping->start);
 }
@@ -290,13 +301,16 @@ struct last {
 };
 
 /* Roots are sorted, and arrays and mappings full of them are common: no need to look again. */
-static bool in_last_group(const struct last *last, const struct hawk_root *root)
+static bool in_last_group(const struct hawk_root_namer *namer, const struct last *last,
+			  const struct hawk_root *root)
 {
 	if (!last->root || last->root->kind != root->kind || last->root->owner != root->owner)
 		return false;
 	if (root->kind == HAWK_ROOT_STACK || root->kind == HAWK_ROOT_TLS ||
 	    root->kind == HAWK_ROOT_MODULE)
 		return root->address >= last->place.start && root->address < last->place.end;
+	if (root->kind == HAWK_ROOT_OTHER)
+		return is_garbage(namer, root) == last->name.is_garbage;
 	return root->kind != HAWK_ROOT_REGISTER ||
 	       (root->address == HAWK_ROOT_SIGNAL_STACK) == last->name.is_signal_stack;
 }
@@ -307,7 +321,8 @@ static bool is_same_name(const struct hawk_root_name *a, const struct hawk_root_
 	return a->kind == b->kind && a->is_signal_stack == b->is_signal_stack &&
 	       a->has_frame == b->has_frame && a->frame == b->frame && a->frame_pc == b->frame_pc &&
 	       a->function == b->function && a->symbol == b->symbol && a->module == b->module &&
-	       a->section == b->section && a->mapping == b->mapping;
+	       a->section == b->section && a->mapping == b->mapping &&
+	       a->is_garbage == b->is_garbage;
 }
 
 /** The number of the group called `name`, a new one if there is none. */
@@ -344,7 +359,7 @@ struct hawk_error *hawk_tree_roots_make(struct hawk_root_namer *namer, struct ha
 	for (size_t i = 0; i < count && good; i++) {
 		const struct hawk_root *root = &namer->roots->items[i];
 
-		if (!in_last_group(&last, root)) {
+		if (!in_last_group(namer, &last, root)) {
 			bool same_owner = last.root && last.root->owner == root->owner;
 			struct hawk_root_name name = find(namer, root, &last.place);
 

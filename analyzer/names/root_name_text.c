@@ -105,6 +105,10 @@ void hawk_root_name_append(struct hawk_text *text, const struct hawk_root_name *
 	default:
 		break;
 	}
+	if (name->is_garbage) {
+		hawk_text_puts(text, "an interpreter's garbage");
+		return;
+	}
 	if (name->kind == HAWK_ROOT_UNOWNED)
 		hawk_text_puts(text, "memory between blocks in ");
 	hawk_text_puts(text, "mapping ");
@@ -153,7 +157,7 @@ void hawk_root_name_append_group(struct hawk_text *text, const struct hawk_root_
 		append_thread_group(text, name);
 	else if (name->kind == HAWK_ROOT_TLS)
 		append_tls_group(text, name);
-	else if (name->kind == HAWK_ROOT_MODULE || name->mapping)
+	else if (name->kind == HAWK_ROOT_MODULE || name->mapping || name->is_garbage)
 		hawk_root_name_append(text, &place, SIZE_MAX);
 	else
 		hawk_text_puts(text, name->kind == HAWK_ROOT_UNOWNED ? "memory between blocks"

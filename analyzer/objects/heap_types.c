@@ -153,6 +153,16 @@ static struct hawk_error *type_of_words(struct stage *stage, uint32_t block, uin
 						  : NULL;
 }
 
+/* Types the guest's object in a block that has a stack. */
+static struct hawk_error *type_of_guest(struct stage *stage, uint32_t block, uint32_t *ret)
+{
+	const struct hawk_guest_type *type = hawk_guests_type(&stage->heap->guests, block);
+
+	return add(stage,
+		   (struct hawk_type){.name = type ? type->name : NULL, .origin = HAWK_TYPE_GUEST},
+		   ret);
+}
+
 static struct hawk_error *type_of(struct stage *stage, uint32_t block, uint32_t *ret)
 {
 	uint32_t trace = stage->heap->index.traces[block], of_trace = ASKED | IF_NO_TABLE;
@@ -165,6 +175,8 @@ static struct hawk_error *type_of(struct stage *stage, uint32_t block, uint32_t 
 	}
 	*ret = 0;
 	if (!err && of_trace & IF_NO_TABLE)
+		err = type_of_guest(stage, block, ret);
+	if (!err && !*ret && of_trace & IF_NO_TABLE)
 		err = type_of_words(stage, block, ret);
 	if (!*ret)
 		*ret = of_trace & ~(ASKED | IF_NO_TABLE);

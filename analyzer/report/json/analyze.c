@@ -8,6 +8,7 @@
 #include "objects.h"
 #include "hawk/report/leaks.h"
 #include "hawk/report/fragmentation.h"
+#include "hawk/report/balance.h"
 #include "hawk/report/report.h"
 #include "hawk/report/suspects.h"
 #include "hawk/report/threads.h"
@@ -143,6 +144,7 @@ static void put_heap(const struct hawk_report *report, struct hawk_json *json)
 	}
 	hawk_json_put_string(json, "source", swept ? heap->origins[0].name : "counters");
 	put_allocators(heap, json);
+	hawk_report_json_guests(heap, json);
 	hawk_report_json_fragmentation(heap, report->fragmentation, PINS, json);
 	hawk_json_put_integer(json, "inuse_objects", heap->sums.blocks);
 	hawk_json_put_integer(json, "inuse_bytes", heap->sums.bytes);

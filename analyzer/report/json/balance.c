@@ -154,7 +154,8 @@ void hawk_report_balance_json(const struct hawk_balance_report *report, struct h
 {
 	const struct hawk_balance *balance = report->balance;
 	const struct hawk_heap *heap = report->pointers->heap;
-	static const char *const keys[] = {"bytes", "uses", "fragmentation", "allocators"};
+	static const char *const keys[] = {"bytes", "uses", "fragmentation", "allocators",
+					   "guests"};
 
 	if (!heap->knows) {
 		for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -170,6 +171,7 @@ void hawk_report_balance_json(const struct hawk_balance_report *report, struct h
 	for (size_t i = 0; i < balance->allocator_count; i++)
 		put_allocator(&balance->allocators[i], json);
 	hawk_json_array_end(json);
+	hawk_report_json_guests(heap, json);
 	put_threads(report, json);
 	put_sizes(balance, json);
 }

@@ -50,12 +50,14 @@ void hawk_report_put_block(const struct hawk_pointer_report *report,
 			   const struct hawk_screen *screen, uint32_t number, unsigned column)
 {
 	CLEANUP(text) struct hawk_text text = {0}, type_text = {0};
+	const struct hawk_class *class;
 	const char *type = NULL;
 	struct hawk_block block;
 	size_t used, room;
 
 	hawk_heap_block(report->heap, number, &block);
-	if (report->types)
+	class = hawk_heap_class(report->heap, block.trace);
+	if (report->types && !(class && class->kind == HAWK_CLASS_TYPE)) /* its class names it */
 		type = hawk_block_type(report->types, &block);
 	hawk_text_printf(&text, "0x%llx  %s  ", (unsigned long long)block.start,
 			 hawk_quantity_bytes(block.size).text);

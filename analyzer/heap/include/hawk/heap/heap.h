@@ -14,6 +14,7 @@
 #include "hawk/heap/accounting.h"
 #include "hawk/heap/allocator.h"
 #include "hawk/heap/block_index.h"
+#include "hawk/heap/guests.h"
 #include "hawk/heap/life.h"
 #include "hawk/heap/requested.h"
 #include "hawk/target/near.h"
@@ -124,6 +125,7 @@ struct hawk_heap {
 	uint32_t trace_count;       /**< entries of site_of_trace; see hawk_heap_site() */
 	uint32_t class_first;       /**< numbers from here on are classes, lower ones traces */
 	struct hawk_class *classes; /**< from class_first on */
+	struct hawk_guests guests;  /**< interpreters, and types of their objects */
 	uint32_t lost_site;         /**< index of HAWK_SITE_LOST, UINT32_MAX = none */
 	struct hawk_accounting accounting; /**< set by hawk_heap_load() only */
 	struct hawk_life life;             /**< zeros without a table */
@@ -188,6 +190,7 @@ struct hawk_heap_wish {
 	 * outlive the heap; NULL = none are known. */
 	struct hawk_vtables *vtables;
 	bool traced_only; /**< the tracer's headers or a snapshot, no allocator's structures */
+	unsigned guests;  /**< bits of enum hawk_guest_kind */
 	/** Upper limit on blocks that are numbered. With more, the heap has only sums, sites and
 	 * spans; with 0, memory does not grow with blocks. */
 	uint64_t blocks_max;

@@ -8,6 +8,7 @@
  *     `g_sessions`+0x10 in redis-server .bss
  *     TLS of thread 4711, `tls_var`+0x8
  *     mapping /dev/shm/x+0x40
+ *     an interpreter's garbage
  *     anonymous memory 0x563f80000 (194 mappings, 48.5 MiB)  (as a group)
  *
  * A thread is unwound once, when a root on its stack is first named. Stacks of a live process must
@@ -45,6 +46,7 @@ struct hawk_root_name {
 	const char *module;  /**< path; NULL = none */
 	const char *section; /**< ".data"; NULL = not known */
 	const char *mapping; /**< path; NULL = anonymous memory */
+	bool is_garbage;     /**< none: an interpreter's collector will free the block */
 };
 
 /** Graph and symbols must outlive the namer. */

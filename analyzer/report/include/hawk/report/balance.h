@@ -19,4 +19,7 @@ void hawk_report_balance(const struct hawk_balance_report *report,
 			 const struct hawk_screen *screen);
 void hawk_report_balance_json(const struct hawk_balance_report *report, struct hawk_json *json);
 
+/** "guests": the interpreters in the process. */
+void hawk_report_json_guests(const struct hawk_heap *heap, struct hawk_json *json);
+
 #endif

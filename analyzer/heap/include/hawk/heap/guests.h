@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Guests: interpreters whose objects are blocks of the heap. A guest finds no blocks; it tells what
+ * blocks are, by the collector's own lists. A block with an object keeps its stack; without a stack
+ * the object's type is its class.
+ */
+#ifndef HAWK_ANALYZER_HEAP_GUESTS_H
+#define HAWK_ANALYZER_HEAP_GUESTS_H
+
+#include "hawk/heap/block_index.h"
+
+/** Bits of hawk_heap_wish.guests. */
+enum hawk_guest_kind {
+	HAWK_GUEST_LUA = 1u << 0,
+	HAWK_GUESTS_ALL = HAWK_GUEST_LUA,
+};
+
+/** How objects lie in their blocks, and which words refer to others. */
+struct hawk_guest_layout {
+	/** Words that refer to nothing, by number in the block: the collector's lists, and text. */
+	uint64_t ignored_words;
+	bool ignores_rest; /**< likewise all words from the 64th on */
+	uint8_t front;     /**< bytes of the block before the object, to which pointers lead */
+	bool is_collected; /**< the collector frees it: never lost */
+};
+
+struct hawk_guest_type {
+	const char *name; /**< "Lua table {id,name}"; printable */
+	struct hawk_guest_layout layout;
+};
+
+enum { HAWK_GUESTS_MAX = 8 };
+
+/** All interpreters of one version in the process. */
+struct hawk_guest {
+	const char *name;       /**< "Lua 5.4" */
+	uint64_t states;        /**< interpreters */
+	uint64_t objects;       /**< with the buffers that they own */
+	uint64_t bytes;         /**< as the guest asked for them */
+	uint64_t counted_bytes; /**< by its own count; 0 = it has none */
+	bool is_counted;
+	bool incomplete; /**< a list ended at something that is no object */
+};
+
+/** An object or a buffer of one. */
+struct hawk_guest_object {
+	uint64_t start; /**< of its block */
+	uint32_t type;
+};
+
+struct hawk_guests {
+	struct hawk_guest items[HAWK_GUESTS_MAX];
+	unsigned count;
+	struct hawk_guest_type *types; /**< type 0 is "none" */
+	uint32_t type_count;
+	uint32_t class_first; /**< the heap's number of type 1's class; 0 = blocks have stacks */
+	/** Only while a heap is loaded: ascending. */
+	struct hawk_guest_object *objects;
+	size_t object_count;
+	uint32_t *of_block; /**< type by number of block; NULL = no guests */
+	size_t of_block_count, of_block_capacity;
+};
+
+/** Returns "agrees", "differs" or, without a count of the guest's own, "unknown". */
+static inline const char *hawk_guest_checksum(const struct hawk_guest *guest)
+{
+	if (!guest->is_counted)
+		return "unknown";
+	return guest->bytes == guest->counted_bytes ? "agrees" : "differs";
+}
+
+/** Returns the type of the object in block `block`, or NULL. */
+static inline const struct hawk_guest_type *hawk_guests_type(const struct hawk_guests *guests,
+							     uint32_t block)
+{
+	return block < guests->of_block_count && guests->of_block[block]
+		       ? &guests->types[guests->of_block[block]]
+		       : NULL;
+}
+
+/** Returns true if word `number` of a block is no reference. */
+static inline bool hawk_guest_ignores(const struct hawk_guest_layout *layout, uint64_t number)
+{
+	return number < 64 ? layout->ignored_words >> number & 1 : layout->ignores_rest;
+}
+
+/** Returns `edge`, to which `value` leads, without its interior bit if the object begins there. */
+static inline uint32_t hawk_guests_edge(const struct hawk_guests *guests,
+					const struct hawk_block_index *index, uint64_t value,
+					uint32_t edge)
+{
+	const struct hawk_guest_type *type;
+
+	if (!guests->of_block || !(edge & 1) || edge == HAWK_BLOCK_NOWHERE)
+		return edge;
+	type = hawk_guests_type(guests, edge >> 1);
+	if (!type || value - hawk_block_start(index, edge >> 1) != type->layout.front)
+		return edge;
+	return edge & ~UINT32_C(1);
+}
+
+#endif
