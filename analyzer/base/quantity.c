@@ -12,22 +12,6 @@
 #include <string.h>
 #include <strings.h>
 
-struct hawk_quantity hawk_quantity_bytes(uint64_t bytes)
-{
-	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-	struct hawk_quantity ret;
-	double value = (double)bytes;
-	unsigned unit = 0;
-
-	/* 1023.95 would be printed as 1024.0. */
-	while (value >= (unit ? 1023.95 : 1024.0) && unit + 1 < sizeof(units) / sizeof(units[0])) {
-		value /= 1024;
-		unit++;
-	}
-	snprintf(ret.text, sizeof(ret.text), unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
-	return ret;
-}
-
 struct hawk_quantity hawk_quantity_count(uint64_t count)
 {
 	struct hawk_quantity ret;
@@ -42,6 +26,26 @@ struct hawk_quantity hawk_quantity_count(uint64_t count)
 		digits++;
 	} while (count /= 10);
 	memmove(ret.text, at, (size_t)(ret.text + sizeof(ret.text) - at));
+	return ret;
+}
+
+struct hawk_quantity hawk_quantity_bytes(uint64_t bytes)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+	struct hawk_quantity ret;
+	double value = (double)bytes;
+	unsigned unit = 0;
+
+	/* Single bytes are exact; of larger units a thousand are the next one. 999.95 would be
+	 * printed as 1000.0. */
+	while (value >= (unit ? 999.95 : 1024.0) && unit + 1 < sizeof(units) / sizeof(units[0])) {
+		value /= 1024;
+		unit++;
+	}
+	if (unit)
+		snprintf(ret.text, sizeof(ret.text), "%.1f %s", value, units[unit]);
+	else
+		snprintf(ret.text, sizeof(ret.text), "%.5s B", hawk_quantity_count(bytes).text);
 	return ret;
 }
 

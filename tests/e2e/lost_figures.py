@@ -18,7 +18,7 @@ NOTHING = (0, 0)
 
 def size_text(size):
     """As text has it."""
-    return f"{size} B" if size < 1024 else f"{size / 1024:.1f} KiB"
+    return f"{size:,} B" if size < 1024 else f"{size / 1024:.1f} KiB"
 
 
 def pair(figure):

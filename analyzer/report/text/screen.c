@@ -291,13 +291,10 @@ static struct columns share_columns(const struct hawk_screen *screen,
 				    size_t room)
 {
 	struct columns columns = {.place = room * 27 / 100, .module = room * 21 / 100};
-	static const struct beside nothing;
-	CLEANUP(text) struct hawk_text function = {0}, place = {0}, module = {0}, skipped = {0};
+	CLEANUP(text) struct hawk_text function = {0}, place = {0}, module = {0};
 
 	columns.function = room - columns.place - columns.module;
-	append_skipped(&skipped, line, beside);
-	append_function(&function, line, &nothing, columns.function);
-	hawk_text_append(&function, skipped.bytes, skipped.size);
+	append_function(&function, line, beside, columns.function);
 	append_place(&place, screen, line, beside, SIZE_MAX);
 	append_module(&module, screen, line, SIZE_MAX);
 	lend(&columns.place, width_of(&place), &columns.module, width_of(&module));

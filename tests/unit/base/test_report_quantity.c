@@ -13,9 +13,11 @@
 TEST(sizes_are_printed_in_binary_units)
 {
 	assert_string_equal(hawk_quantity_bytes(0).text, "0 B");
-	assert_string_equal(hawk_quantity_bytes(1023).text, "1023 B");
+	assert_string_equal(hawk_quantity_bytes(1023).text, "1,023 B");
 	assert_string_equal(hawk_quantity_bytes(1024).text, "1.0 KiB");
 	assert_string_equal(hawk_quantity_bytes(1536).text, "1.5 KiB");
+	assert_string_equal(hawk_quantity_bytes(999 << 10).text, "999.0 KiB");
+	assert_string_equal(hawk_quantity_bytes(1000 << 10).text, "1.0 MiB");
 	assert_string_equal(hawk_quantity_bytes((1 << 20) - 1).text, "1.0 MiB");
 	assert_string_equal(hawk_quantity_bytes(UINT64_C(5) << 30).text, "5.0 GiB");
 	assert_string_equal(hawk_quantity_bytes(UINT64_MAX).text, "16.0 EiB");

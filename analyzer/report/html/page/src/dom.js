@@ -46,9 +46,9 @@ const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 export function bytes(value) {
   let unit = 0;
   let size = Math.abs(value);
-  for (; size >= 1024 && unit < UNITS.length - 1; unit++) size /= 1024;
+  for (; size >= (unit ? 999.95 : 1024) && unit < UNITS.length - 1; unit++) size /= 1024;
   const sign = value < 0 ? "\u2212" : "";
-  return `${sign}${unit ? size.toFixed(1) : size} ${UNITS[unit]}`;
+  return `${sign}${unit ? size.toFixed(1) : count(size)} ${UNITS[unit]}`;
 }
 
 export function count(value) {
