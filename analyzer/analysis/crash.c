@@ -13,17 +13,6 @@
 
 enum { FRAMES_MAX = 64 };
 
-static const struct hawk_thread *crashed_thread(const struct hawk_target *target)
-{
-	size_t count;
-	const struct hawk_thread *threads = hawk_target_threads(target, &count);
-
-	for (size_t i = 0; i < count; i++)
-		if (threads[i].crashed)
-			return &threads[i];
-	return NULL;
-}
-
 static bool is_among(const char *name, size_t length, const char *const *names)
 {
 	for (; *names; names++)
@@ -156,7 +145,7 @@ static bool is_own_crash(const struct hawk_process *process)
 void hawk_crash_find(const struct hawk_target *target, struct hawk_symbols *symbols,
 		     struct hawk_crash *ret)
 {
-	const struct hawk_thread *thread = crashed_thread(target);
+	const struct hawk_thread *thread = hawk_target_crashed_thread(target);
 	struct hawk_thread_frames frames;
 	struct hawk_stack stack = {0};
 	uint32_t caller;

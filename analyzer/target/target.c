@@ -248,6 +248,14 @@ const struct hawk_thread *hawk_target_threads(const struct hawk_target *target, 
 	return target->threads;
 }
 
+const struct hawk_thread *hawk_target_crashed_thread(const struct hawk_target *target)
+{
+	for (size_t i = 0; i < target->thread_count; i++)
+		if (target->threads[i].crashed)
+			return &target->threads[i];
+	return target->thread_count ? &target->threads[0] : NULL;
+}
+
 uint64_t hawk_target_stack_top(const struct hawk_target *target)
 {
 	return target->auxv.program_name;

@@ -21,18 +21,6 @@ static void put_field(const struct hawk_screen *screen, const char *name)
 	hawk_output_printf(screen->output, "  %-9s ", name);
 }
 
-/** Returns the thread whose stack shows how the process died. */
-static const struct hawk_thread *crashed_thread(const struct hawk_target *target)
-{
-	size_t count;
-	const struct hawk_thread *threads = hawk_target_threads(target, &count);
-
-	for (size_t i = 0; i < count; i++)
-		if (threads[i].crashed)
-			return &threads[i];
-	return count ? &threads[0] : NULL;
-}
-
 /** "orderd (pid 4711) was killed by SIGSEGV (Segmentation fault)" */
 static void put_title(const struct hawk_report *report, const struct hawk_screen *screen)
 {
@@ -53,7 +41,7 @@ static void put_title(const struct hawk_report *report, const struct hawk_screen
 		hawk_output_printf(screen->output, " was killed by %s", signal);
 	else if (process->signal)
 		hawk_output_printf(screen->output, " was killed by signal %d", process->signal);
-	else if (crashed_thread(report->target))
+	else if (hawk_target_crashed_thread(report->target))
 		hawk_output_puts(screen->output, " was alive: a snapshot, no fatal signal");
 	else
 		hawk_output_puts(screen->output, ": how it ended is not in the core");
@@ -74,7 +62,7 @@ static const char *own_call(const struct hawk_process *process)
 static void put_cause(const struct hawk_report *report, const struct hawk_screen *screen)
 {
 	const struct hawk_process *process = hawk_target_process(report->target);
-	const struct hawk_thread *thread = crashed_thread(report->target);
+	const struct hawk_thread *thread = hawk_target_crashed_thread(report->target);
 	const char *reason = process->has_siginfo
 				     ? hawk_signal_reason(process->signal, process->signal_code)
 				     : NULL;
@@ -274,7 +262,7 @@ void hawk_report_put_thread(const struct hawk_thread *thread, const struct hawk_
 static void put_crashed_thread(const struct hawk_report *report, const struct hawk_screen *screen)
 {
 	const struct hawk_process *process = hawk_target_process(report->target);
-	const struct hawk_thread *thread = crashed_thread(report->target);
+	const struct hawk_thread *thread = hawk_target_crashed_thread(report->target);
 	struct hawk_stack stack = {0};
 	size_t count;
 

@@ -205,6 +205,9 @@ const struct hawk_process *hawk_target_process(const struct hawk_target *target)
 const struct hawk_arch *hawk_target_arch(const struct hawk_target *target);
 const struct hawk_mapping *hawk_target_mappings(const struct hawk_target *target, size_t *count);
 const struct hawk_thread *hawk_target_threads(const struct hawk_target *target, size_t *count);
+/** Returns the thread whose stack shows how the process died: the one that took the signal, or else
+ * the first. NULL = threads are not known. */
+const struct hawk_thread *hawk_target_crashed_thread(const struct hawk_target *target);
 
 /** Returns an address on the main stack, above all frames; 0 = unknown. */
 uint64_t hawk_target_stack_top(const struct hawk_target *target);
