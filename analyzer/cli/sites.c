@@ -71,7 +71,7 @@ static void add_next(void *made, struct hawk_next *ret)
 	hawk_site_list_choose(&sites->list, heap, sites->report->chosen);
 	if (sites->list.count)
 		hawk_next_add_site(ret, "merge-paths", heap->sites[sites->list.sites[0]].id,
-				   "what keeps the first site's blocks alive");
+				   "what keeps the first blocks alive");
 }
 
 static struct hawk_error *draw(struct sites *sites, struct hawk_output *output)

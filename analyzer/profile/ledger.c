@@ -267,6 +267,7 @@ struct hawk_error *hawk_ledger_add(struct hawk_ledger *ledger,
 		ledger->repeated++;
 		return NULL;
 	}
+	ledger->has_stacks |= !profile->has_classes;
 	err = hawk_profile_signatures(profile, true, &signatures);
 	if (err)
 		return err;

@@ -143,6 +143,7 @@ struct hawk_error *hawk_profile_of_sites(const struct hawk_heap *heap, struct ha
 		return err;
 	maker.profile->what = "live";
 	maker.profile->shown_column = SITE_COLUMNS - 1 - skipped;
+	maker.profile->has_classes = !(heap->knows & HAWK_HEAP_STACKS);
 	maker.profile->estimated = heap->sample_mean != 0;
 	maker.profile->sample_mean = heap->sample_mean;
 	hawk_profile_add_program(maker.profile, heap->target);

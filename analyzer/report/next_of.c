@@ -18,7 +18,7 @@ static void add_holders(const struct hawk_heap *heap, uint32_t site, bool is_los
 			struct hawk_next *ret)
 {
 	hawk_next_add_site(ret, is_lost ? "leaks" : "merge-paths", heap->sites[site].id,
-			   is_lost ? "who lost the site's blocks" : "who holds the site's blocks");
+			   is_lost ? "who lost these blocks" : "who holds these blocks");
 }
 
 /** Returns true if half of the site or more is lost. */
@@ -90,7 +90,7 @@ void hawk_next_of_leaks(const struct hawk_leaks_report *report, struct hawk_next
 	if (!report->heap->knows)
 		return;
 	if (!report->filtered && (!record || record->kind == HAWK_REACH_REACHABLE)) {
-		hawk_next_add(ret, "growth", NULL, NULL, "which sites grow all the same");
+		hawk_next_add(ret, "growth", NULL, NULL, "what grows all the same");
 		return;
 	}
 	if (!record)

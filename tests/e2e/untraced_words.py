@@ -11,7 +11,8 @@ NEED = "ages of blocks need the tracer"
 def check_words():
     for words, heading in (("analyze", "Top classes by live bytes"), ("leaks", "Definitely lost"),
                            ("retained", "Classes by retained bytes"), ("sites", "Classes, and what holds their blocks"),
-                           ("blocks --top=3", "address")):
+                           ("blocks --top=3", "address"), (f"diff {core}", "No class changed"),
+                           (f"ledger {core}", "Classes (")):
         text = hawk.text_of(*words.split(), core, codes=(hawk.EXIT_OK, hawk.EXIT_CONDITION))
         hawk.expect(heading in text and " class" in text, f"{words}: classes in {text}")
         hawk.expect(not any(word in text for word in (" site ", " oldest ", "age_seconds")), f"{words}: ages in {text}")

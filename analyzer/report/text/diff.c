@@ -191,17 +191,20 @@ static void put_rows(const struct hawk_diff_report *report, const struct hawk_sc
 	const struct hawk_diff *diff = report->diff;
 	size_t top = report->top ? report->top : screen->full ? SIZE_MAX : DEFAULT_TOP, shown = 0;
 	size_t joined = diff->kinds[HAWK_DIFF_SIGNATURE] + diff->kinds[HAWK_DIFF_FUNCTIONS];
+	bool classes = diff->before->has_classes && diff->after->has_classes;
 
-	hawk_screen_heading(screen, "Sites: %zu new, %zu gone, %zu in both",
-			    diff->kinds[HAWK_DIFF_NEW], diff->kinds[HAWK_DIFF_GONE],
+	hawk_screen_heading(screen, "%s: %zu new, %zu gone, %zu in both",
+			    classes ? "Classes" : "Sites", diff->kinds[HAWK_DIFF_NEW],
+			    diff->kinds[HAWK_DIFF_GONE],
 			    diff->count - diff->kinds[HAWK_DIFF_NEW] - diff->kinds[HAWK_DIFF_GONE]);
 	hawk_screen_faint(screen, "%10s %10s %9s %*s  %-6s  %s\n", "change", "now", "blocks",
 			  report->hours > 0 ? RATE_COLUMNS - 1 : 0,
-			  report->hours > 0 ? "an hour" : "", "", "site");
+			  report->hours > 0 ? "an hour" : "", "", classes ? "class" : "site");
 	for (; shown < diff->count && shown < top && diff->rows[shown].bytes; shown++)
 		put_row(report, &diff->rows[shown], screen);
 	if (!shown)
-		hawk_output_puts(screen->output, "  No site changed.\n");
+		hawk_output_puts(screen->output,
+				 classes ? "  No class changed.\n" : "  No site changed.\n");
 	else if (shown < diff->count && diff->rows[shown].bytes)
 		hawk_output_puts(screen->output, "  ... and smaller changes (--full)\n");
 	if (joined)

@@ -202,14 +202,17 @@ static void put_rows(const struct hawk_ledger_report *report, const struct hawk_
 	size_t end = top < ledger->row_count ? top : ledger->row_count;
 	bool estimated = false;
 
-	hawk_screen_heading(screen, "Sites (%zu of %zu), by functions and files", end,
-			    ledger->row_count);
+	if (ledger->has_stacks)
+		hawk_screen_heading(screen, "Sites (%zu of %zu), by functions and files", end,
+				    ledger->row_count);
+	else
+		hawk_screen_heading(screen, "Classes (%zu of %zu)", end, ledger->row_count);
 	if (!end) {
 		hawk_output_puts(screen->output, "  none\n");
 		return;
 	}
 	hawk_screen_faint(screen, "%9s %10s %10s %10s   %s\n", "snapshots", "median", "maximum",
-			  "an hour", "site");
+			  "an hour", ledger->has_stacks ? "site" : "class");
 	for (size_t i = 0; i < end; i++) {
 		put_row(report, i, end, screen);
 		estimated |= ledger->rows[i].estimated;

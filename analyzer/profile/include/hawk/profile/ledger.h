@@ -69,6 +69,7 @@ struct hawk_ledger {
 	struct hawk_ledger_snapshot *snapshots;
 	uint32_t snapshot_count;
 	uint32_t repeated; /**< repeated inputs */
+	bool has_stacks;   /**< at least one snapshot's sites have stacks; else they are classes */
 	struct hawk_ledger_row *rows;
 	size_t row_count;
 	struct hawk_ledger_bug *bugs; /**< after hawk_ledger_finish(): most snapshots first */

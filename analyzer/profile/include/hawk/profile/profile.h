@@ -96,6 +96,7 @@ struct hawk_profile {
 	uint32_t shown_column; /**< column that viewers show first */
 	const char *what;      /**< static: "live", "retained" ...: for titles */
 	bool difference;       /**< values are later ones less earlier ones */
+	bool has_classes;      /**< blocks without stacks are grouped by class */
 	bool estimated;        /**< values are estimates from samples */
 	uint64_t sample_mean;  /**< bytes between samples; valid if `estimated` */
 	bool failed;           /**< out of memory: hawk_profile_finish() */
