@@ -129,6 +129,7 @@ def check_idle():
     text = hawk.run([hawk.CORE, "growth", idle]).stdout
     hawk.expect("When it died is not known" in text and
                 all(len(line) <= 80 for line in text.splitlines()), "the doubt in text")
+    hawk.expect("\nAges end with the last allocation, " in hawk.text_of("analyze", idle), "the doubt above suspects")
     age = time.time() - moment
     for name in (f"core.growth.1.{int(moment + age)}", f"{int(moment + age)}000000"):
         named = os.path.join(folder, name)

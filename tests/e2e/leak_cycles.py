@@ -33,6 +33,9 @@ def check(source, cycles, what, offsets=True):
     text = hawk.text_of("leaks", *source, codes=(1,))
     hawk.expect("cycle of 3: Session +" in text and f"{cycles} cycles like this" in text, f"{what}: {text}")
     hawk.expect_columns(text, what)
+    path = hawk.text_of("path", "--type=Session", "--top=1", *source)
+    hawk.expect("    held at +" in path and "holds: a cycle" in path, f"{what}: {path}")
+    hawk.expect_columns(path, what)
 
 
 def check_copies(core, cycles, folder, what):

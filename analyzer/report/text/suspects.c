@@ -455,6 +455,25 @@ static void put_left_out(const struct hawk_suspects *found, const struct hawk_sc
 			   hawk_quantity_share(found->startup_bytes, found->heap_bytes).text);
 }
 
+/** Says that suspects may be of the start, if the process may have idled until it died. */
+static void put_end(const struct hawk_suspects_report *suspects, const struct hawk_screen *screen)
+{
+	const struct hawk_life *life = &suspects->pointers->heap->life;
+	CLEANUP(text) struct hawk_text text = {0};
+
+	if (life->end != HAWK_LIFE_CLOCK || !hawk_life_may_have_idled(life))
+		return;
+	hawk_text_printf(
+		&text,
+		"Ages end with the last allocation, %s after the start. The core's file is %s "
+		"younger: if the process idled until then, these were filled at start.",
+		hawk_quantity_seconds(hawk_life_seconds(life->clock_units)).text,
+		hawk_quantity_seconds(hawk_life_seconds(life->latest_units - life->clock_units))
+			.text);
+	hawk_screen_paragraph(screen, hawk_text_string(&text), 0, 0);
+	hawk_output_puts(screen->output, "\n");
+}
+
 void hawk_report_suspects(const struct hawk_suspects_report *suspects,
 			  const struct hawk_screen *screen)
 {
@@ -470,6 +489,7 @@ void hawk_report_suspects(const struct hawk_suspects_report *suspects,
 				    hawk_quantity_share(suspects->found->explained_bytes,
 							suspects->found->heap_bytes)
 					    .text);
+		put_end(suspects, screen);
 		put_all(suspects, screen);
 	} else {
 		hawk_screen_heading(screen, "Suspects: none, no site %shas much of the heap",
