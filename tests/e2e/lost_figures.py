@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lost figure, definitely plus indirectly lost, is the same in every verb, export and view of a core,
-in text and JSON, and so are the kinds below it."""
+in text and JSON, and so are the kinds below it; so is the live one."""
 
+import base64
 import collections
+import gzip
 import json
 import os
 import re
@@ -101,6 +103,28 @@ def expect_exports(target, truth):
     hawk.expect_equal(sides, [lost, lost], "diff --what=lost")
 
 
+def expect_live(target):
+    """What is alive is the same figure in each, too."""
+    heap = document("analyze", target)["heap"]
+    live = heap["inuse_objects"], heap["inuse_bytes"]
+    text = hawk.text_of("analyze", target, codes=CODES)
+    hawk.expect(f"\nHeap: {live[0]:,} live blocks, {size_text(live[1])} of " in text, f"text: {live} in {text}")
+    rows = hawk.sql(target, "SELECT count(*) AS objects, sum(size) AS bytes FROM blocks")
+    hawk.expect_equal([pair(row) for row in rows], [live], "sql")
+    for format_, read in (("folded", exports.read_folded), ("speedscope", exports.read_speedscope)):
+        hawk.expect_equal(sum(read(exports.text_of(format_, target)).values()), live[1], format_)
+    path = os.path.join(folder, "live.pb.gz")
+    hawk.text_of("export", "--format=pprof", "--force", "-o", path, target, codes=CODES)
+    hawk.expect_equal(sum(exports.read_pprof(hawk.read(path)).values()), live[1], "pprof")
+    dump = hprof.Dump(hprof.export(target, os.path.join(folder, "live.hprof"), CODES))
+    hawk.expect_equal((len(dump.blocks), sum(map(dump.size, dump.blocks))), live, "hprof")
+    page = os.path.join(folder, "live.html")
+    hawk.text_of("html", "--force", "-o", page, target, codes=CODES)
+    part = re.search('data-part="analyze">([^<]*)<', hawk.read(page).decode())[1]
+    found = json.loads(gzip.decompress(base64.b64decode(part)))["heap"]
+    hawk.expect_equal((found["inuse_objects"], found["inuse_bytes"]), live, "html")
+
+
 def shown(page, fragment):
     browser.open_report(page, fragment)
     main = browser.property("main", "outerHTML")
@@ -136,6 +160,7 @@ def check_core():
     done = hawk.run([hawk.CORE, "analyze", "--full", core])
     blocks, size = truth[0]
     hawk.expect_equal(done.stdout.count(f"\nLeaks: {blocks} blocks, {size_text(size)} lost\n"), 1, "analyze --full")
+    expect_live(core)
     expect_documents(core, truth)
     expect_exports(core, truth)
     expect_page(core, truth)
