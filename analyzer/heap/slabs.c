@@ -97,9 +97,10 @@ void hawk_slabs_set(struct hawk_slabs *slabs, uint64_t object, enum hawk_object_
 			    (unsigned)state << shift_of(object));
 }
 
-bool hawk_slabs_mark(struct hawk_slabs *slabs, uint64_t address, enum hawk_object_state state)
+/* As hawk_slabs_mark(); `slab` holds the address, or is NULL. */
+static bool mark_in(struct hawk_slabs *slabs, const struct hawk_slab *slab, uint64_t address,
+		    enum hawk_object_state state)
 {
-	const struct hawk_slab *slab = hawk_slabs_at(slabs, address);
 	uint64_t object;
 
 	if (!slab || (address - slab->start) % slab->object_bytes)
@@ -109,6 +110,11 @@ bool hawk_slabs_mark(struct hawk_slabs *slabs, uint64_t address, enum hawk_objec
 		return false;
 	hawk_slabs_set(slabs, object, state);
 	return true;
+}
+
+bool hawk_slabs_mark(struct hawk_slabs *slabs, uint64_t address, enum hawk_object_state state)
+{
+	return mark_in(slabs, hawk_slabs_at(slabs, address), address, state);
 }
 
 static uint64_t object_at(const struct hawk_slab *slab, uint64_t address)
@@ -167,12 +173,14 @@ static void note_break(struct hawk_slabs *slabs, struct hawk_near *near, uint64_
 		note_written(slabs, last, at);
 }
 
-static bool is_of_list(const struct hawk_slabs *slabs, uint64_t address,
-		       const struct hawk_slab_list *list)
+/* Marks the object of a list that begins at `address`. */
+static bool mark_of_list(struct hawk_slabs *slabs, const struct hawk_slab_list *list,
+			 uint64_t address)
 {
 	const struct hawk_slab *slab = hawk_slabs_at(slabs, address);
 
-	return slab && (!list->object_bytes || slab->object_bytes == list->object_bytes);
+	return slab && (!list->object_bytes || slab->object_bytes == list->object_bytes) &&
+	       mark_in(slabs, slab, address, list->state);
 }
 
 uint64_t hawk_slabs_mark_list(struct hawk_slabs *slabs, struct hawk_near *near,
@@ -180,7 +188,7 @@ uint64_t hawk_slabs_mark_list(struct hawk_slabs *slabs, struct hawk_near *near,
 {
 	uint64_t count = 0, at = list->first, last = 0;
 
-	while (at && is_of_list(slabs, at, list) && hawk_slabs_mark(slabs, at, list->state)) {
+	while (at && mark_of_list(slabs, list, at)) {
 		count++;
 		last = at;
 		if (!hawk_word(near, at, &at))

@@ -9,7 +9,10 @@
 #include "native.h"
 #include "sealed/sweep.h"
 
-enum { SLACK_MAX = 32 /* bytes in which an allocator's block may be longer than asked for */ };
+enum {
+	SLACK_MAX = 32, /* bytes in which an allocator's block may be longer than asked for */
+	RECOVERIES_MAX = 1 << 8 /* each takes milliseconds for a large block */
+};
 
 /* Returns true if a block of the tracer's begins in the piece, or died there. */
 static bool has_header(const struct hawk_heap *heap, const struct hawk_piece *piece)
@@ -27,6 +30,7 @@ struct check {
 	const struct hawk_heap *heap;
 	struct hawk_near near;
 	struct hawk_damages *damages;
+	unsigned recoveries;
 };
 
 /* Returns true if the bytes around the border between two blocks look like one write: a fill, or
@@ -65,7 +69,8 @@ static void check_header(struct check *check, const struct hawk_piece *piece)
 		damage.address += sizeof(words[0]);
 		damage.victim_bytes = size;
 		damage.found = words[1];
-	} else if (hawk_sealed_recover(check->heap, piece->start, piece->bytes, words[1],
+	} else if (check->recoveries++ < RECOVERIES_MAX &&
+		   hawk_sealed_recover(check->heap, piece->start, piece->bytes, words[1],
 				       &damage.expected)) {
 		damage.victim_bytes = hawk_header_size(damage.expected);
 	} else if (!has_below || !runs_over(check, piece->start)) {

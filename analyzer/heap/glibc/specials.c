@@ -71,12 +71,22 @@ static bool fits(const struct list *list, uint64_t link)
 	return bytes >= HAWK_CHUNK_BYTES_MIN && (!list->bytes || bytes == list->bytes);
 }
 
+/* Returns true if the process had the chunk's memory, but the core lacks it. */
+static bool is_absent(const struct list *list, uint64_t link)
+{
+	uint64_t size = link - list->to_chunk + HAWK_CHUNK_SIZE_OFFSET, word;
+
+	return hawk_target_mapping_at(list->glibc->target, size) &&
+	       !hawk_word(list->near, size, &word);
+}
+
 /* Records a link that leads nowhere. `chunk` has it; 0 = the list's head. */
 static void add_break(const struct list *list, uint64_t chunk, uint64_t target, uint64_t found)
 {
 	struct hawk_glibc *glibc = list->glibc;
 
-	if (glibc->break_count == HAWK_GLIBC_BREAKS_MAX)
+	if (glibc->break_count == HAWK_GLIBC_BREAKS_MAX || is_absent(list, target) ||
+	    is_absent(list, found))
 		return;
 	glibc->breaks[glibc->break_count++] = (struct hawk_glibc_break){
 		.chunk = chunk,

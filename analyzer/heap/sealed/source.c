@@ -183,16 +183,17 @@ bool hawk_sealed_dead_at(const struct hawk_heap *heap, uint64_t start, uint64_t 
 bool hawk_sealed_recover(const struct hawk_heap *heap, uint64_t address, uint64_t room,
 			 uint64_t word1, uint64_t *ret)
 {
-	enum { SIZES_MIN = 32, SIZES_MAX = 1024, SIZES_SHARE = 4, BIRTHS = 256 };
+	enum { SIZES_MIN = 32, SIZES_MAX = 1024, SIZES_SHARE = 4 };
 	const struct state *state = state_of(heap);
 	uint64_t most = room - HAWK_HEADER_BYTES, count = most / SIZES_SHARE;
 
-	if (!state || room < HAWK_HEADER_BYTES || most > HAWK_SIZE_MAX)
+	if (!state || room < HAWK_HEADER_BYTES || most > HAWK_SIZE_MAX ||
+	    hawk_header_trace(word1) >= state->plan.trace_count || !(word1 >> 32))
 		return false;
 	count = count < SIZES_MIN ? SIZES_MIN : count > SIZES_MAX ? SIZES_MAX : count;
 	for (uint64_t size = most; size <= most && most - size <= count; size--)
 		for (unsigned kind = HAWK_KIND_MALLOC; kind < HAWK_KIND_POOL; kind++)
-			for (unsigned birth = 0; birth < BIRTHS; birth++) {
+			for (unsigned birth = 0; birth <= state->plan.birth_max; birth++) {
 				*ret = hawk_header_word0(kind, 4, (uint8_t)birth, size);
 				if (hawk_header_is_live(&state->plan.key, *ret, word1, address))
 					return true;
