@@ -143,15 +143,6 @@ struct hawk_glibc {
 	bool main_missing; /**< the core lacks the C library's data: its main arena was guessed */
 };
 
-/**
- * Finds all arenas, runs and cached chunks. Sets `*is_there` to false if glibc's malloc was not
- * used; then nothing needs freeing. `claims` are copied and may be empty.
- */
-struct hawk_error *hawk_glibc_find(const struct hawk_target *target,
-				   const struct hawk_claims *claims, struct hawk_glibc *ret,
-				   bool *is_there);
-void hawk_glibc_deinit(struct hawk_glibc *glibc);
-
 /** Goes through all runs in ascending order. */
 struct hawk_glibc_cursor {
 	const struct hawk_glibc *glibc;
@@ -203,7 +194,8 @@ uint64_t hawk_glibc_resume(const struct hawk_glibc *glibc, struct hawk_near *nea
 bool hawk_glibc_ends_well(const struct hawk_glibc *glibc, struct hawk_near *near,
 			  const struct hawk_glibc_run *run, uint64_t at, uint64_t *end);
 
-/** Stages of hawk_glibc_find(), in this order; each fills its own members. */
+/** Stages, in this order; each fills its own members of `glibc`, which starts as zeros but for the
+ * target and the claims. */
 struct hawk_error *hawk_glibc_find_arenas(struct hawk_glibc *glibc);
 struct hawk_error *hawk_glibc_find_runs(struct hawk_glibc *glibc);
 void hawk_glibc_find_parameters(struct hawk_glibc *glibc);

@@ -1,16 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Wraps glibc's malloc as a walker.
+ * Finds glibc's malloc stage by stage, and makes a walker of it.
  */
 #include "glibc.h"
 #include "hawk/heap/arenas.h"
 #include "native.h"
 
+static void forget(void *state)
+{
+	struct hawk_glibc *glibc = state;
+
+	free(glibc->arenas);
+	free(glibc->runs);
+	free(glibc->specials);
+	hawk_claims_deinit(&glibc->claims);
+}
+
 static struct hawk_error *find(const struct hawk_target *target, const struct hawk_claims *claims,
 			       void *state, bool *is_there)
 {
-	return hawk_glibc_find(target, claims, state, is_there);
+	struct hawk_glibc *glibc = state;
+	struct hawk_error *err = NULL;
+
+	glibc->target = target;
+	for (size_t i = 0; i < claims->count && !err; i++)
+		err = hawk_claims_add(&glibc->claims, claims->items[i].start, claims->items[i].end);
+	if (!err)
+		err = hawk_glibc_find_arenas(glibc);
+	if (!err)
+		err = hawk_glibc_find_runs(glibc);
+	if (err)
+		return err;
+	hawk_glibc_find_parameters(glibc);
+	err = hawk_glibc_find_mapped(glibc);
+	*is_there = glibc->run_count;
+	return err ? err : hawk_glibc_find_specials(glibc);
 }
 
 static struct hawk_error *add(struct hawk_heap_spans *ret, uint64_t start, uint64_t end,
@@ -48,7 +73,7 @@ struct hawk_error *hawk_heap_find_arenas(const struct hawk_target *target,
 
 	if (!err)
 		err = add_main_arenas(&glibc, ret);
-	hawk_glibc_deinit(&glibc);
+	forget(&glibc);
 	return err;
 }
 
@@ -197,11 +222,6 @@ static struct hawk_error *keep(const void *state, hawk_keep_function *take, void
 				 : chunk.start + (live ? 1 : 2) * HAWK_CHUNK_HEADER_BYTES);
 	}
 	return err;
-}
-
-static void forget(void *state)
-{
-	hawk_glibc_deinit(state);
 }
 
 const struct hawk_walker hawk_walker_glibc = {
