@@ -395,9 +395,9 @@ def document(verb, *arguments, codes=(EXIT_OK,), **options):
     return parse(text)
 
 
-def sql(core, query):
+def sql(core, query, *options):
     """Rows of `hawk-core sql`, as dictionaries."""
-    return json.loads(text_of("sql", "--json", core, query, codes=(EXIT_OK, EXIT_PARTIAL)) or "[]")
+    return json.loads(text_of("sql", "--json", *options, core, query, codes=(EXIT_OK, EXIT_PARTIAL)) or "[]")
 
 
 def sites_by_id(analysis):
