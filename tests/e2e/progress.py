@@ -17,8 +17,15 @@ from support import hawk
 
 NODES = 20000
 COLUMNS = 80
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 BAR = re.compile(r"(.+?) \[(#* *)\] +(\d+) %(?: of [\d.]+ \w+)? ")
 UNKNOWN = re.compile(r"answering \.\.\. \d+ s ")  # how much there is to do
+
+
+def heed_signals():
+    """A shell that starts this script in the background lets it ignore SIGINT, and nohup SIGHUP."""
+    for number in ENDINGS:
+        signal.signal(number, signal.SIG_DFL)
 
 
 class Command:
@@ -34,7 +41,7 @@ class Command:
         asked.seek(0)
         environment = dict(os.environ, LD_PRELOAD=clock, **({"STOP_FROM": "1"} if steps else {}))
         self.process = hawk.spawn(hawk.question([hawk.CORE, *arguments]), stdin=asked, stdout=self.output, stderr=end,
-                                  env=environment, start_new_session=True)
+                                  env=environment, start_new_session=True, preexec_fn=heed_signals)
         os.close(end)
         asked.close()
         self.text = ""
@@ -171,7 +178,7 @@ core, _ = hawk.crash([program, str(NODES)], hawk.tracer_environment(), folder)
 check_bars(["retained", core], ["reading pointers", "following pointers"])
 check_bars(["leaks", core], ["reading pointers"])
 check_bars(["sql", core, "SELECT site, sum(age) FROM blocks GROUP BY site"], ["looking through rows"])
-for signal_number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+for signal_number in ENDINGS:
     check_signal(signal_number)
 check_shell()
 check_silence()
