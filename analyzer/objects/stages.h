@@ -12,4 +12,8 @@
 struct hawk_error *hawk_types_from_heap(struct hawk_types *types, struct hawk_block_types *names,
 					struct hawk_symbols *symbols);
 
+/** Types blocks that typed variables, or objects of known classes, lead to. Costs nothing without
+ * debug information. */
+struct hawk_error *hawk_types_from_dwarf(struct hawk_types *types, struct hawk_symbols *symbols);
+
 #endif

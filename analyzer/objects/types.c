@@ -101,6 +101,8 @@ struct hawk_error *hawk_types_make(const struct hawk_heap *heap, struct hawk_blo
 		types.items[types.count++] = (struct hawk_type){.origin = HAWK_TYPE_NONE};
 	if (!err)
 		err = hawk_types_from_heap(&types, names, symbols);
+	if (!err)
+		err = hawk_types_from_dwarf(&types, symbols);
 	if (err)
 		hawk_types_deinit(&types);
 	else

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Names functions: the linkage name demangled, else the name with enclosing namespaces and classes.
- * Both are often not on the entry itself but on the one that it completes (DW_AT_specification) or
- * copies (DW_AT_abstract_origin).
+ * Names functions and types: the linkage name demangled, else the name with enclosing namespaces
+ * and classes. Both are often not on the entry itself but on the one that it completes
+ * (DW_AT_specification) or copies (DW_AT_abstract_origin).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -176,14 +176,53 @@ static const char *qualify(struct hawk_dwarf *dwarf, struct hawk_dwarf_unit *uni
 	if (!has_scopes(&found->named))
 		return hawk_dwarf_intern(dwarf, found->name);
 	hawk_text_init(&text);
-	if (found->named.cu == unit->die.cu)
+	if (unit && found->named.cu == unit->die.cu)
 		append_indexed(&text, unit, dwarf_dieoffset(&found->named), lambda);
 	else
 		append_searched(&text, dwarf, &found->named, lambda);
 	hawk_text_puts(&text, found->name);
+	if (!text.failed)
+		hawk_dwarf_spell_integers(&text, 0);
 	result = text.failed ? NULL : hawk_dwarf_intern(dwarf, text.bytes);
 	hawk_text_deinit(&text);
 	return result;
+}
+
+void hawk_dwarf_spell_integers(struct hawk_text *text, size_t from)
+{
+	static const char *const spellings[][2] = {
+		{"long long unsigned int", "unsigned long long"},
+		{"long unsigned int", "unsigned long"},
+		{"short unsigned int", "unsigned short"},
+		{"long long int", "long long"},
+		{"long int", "long"},
+		{"short int", "short"},
+	};
+
+	for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++) {
+		const char *gcc = spellings[i][0], *usual = spellings[i][1];
+		size_t more = strlen(gcc) - strlen(usual);
+
+		for (char *at = text->bytes + from; (at = strstr(at, gcc)); at += strlen(usual)) {
+			char *behind = at + strlen(gcc);
+
+			memcpy(at, usual, strlen(usual));
+			memmove(behind - more, behind, strlen(behind) + 1);
+			text->size -= more;
+		}
+	}
+}
+
+const char *hawk_dwarf_qualified(struct hawk_dwarf *dwarf, Dwarf_Die *die)
+{
+	Dwarf_Attribute memory;
+	Dwarf_Die first = *die;
+	struct found found;
+
+	/* The declaration lies in the scopes; the entry that completes it may be named, too. */
+	dwarf_formref_die(dwarf_attr(die, DW_AT_specification, &memory), &first);
+	found = find_names(&first);
+	return found.name ? qualify(dwarf, hawk_dwarf_unit_of(dwarf, &found.named), &found) : NULL;
 }
 
 void hawk_dwarf_name(struct hawk_dwarf *dwarf, struct hawk_dwarf_unit *unit,

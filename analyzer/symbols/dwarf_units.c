@@ -4,7 +4,7 @@
  * Opens DWARF and indexes its units. Debug files are foreign: counts are bounded, and an attribute
  * that libdw cannot read counts as absent.
  */
-#include "dwarf_units.h"
+#include "dwarf_store.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -49,6 +49,7 @@ void hawk_dwarf_destroy(struct hawk_dwarf *dwarf)
 		hawk_ranges_deinit(&dwarf->units[i].ranges);
 	}
 	free(dwarf->units);
+	hawk_dwarf_index_destroy(dwarf->index);
 	hawk_ranges_deinit(&dwarf->ranges);
 	if (dwarf->dwarf)
 		dwarf_end(dwarf->dwarf);
@@ -178,6 +179,21 @@ struct hawk_error *hawk_dwarf_unit_at(struct hawk_dwarf *dwarf, uint64_t address
 	return NULL;
 }
 
+struct hawk_dwarf_unit *hawk_dwarf_unit_of(struct hawk_dwarf *dwarf, Dwarf_Die *die)
+{
+	size_t count = dwarf->unit_count;
+
+	for (size_t i = 0; i < count; i++) {
+		struct hawk_dwarf_unit *unit = &dwarf->units[(dwarf->last_unit + i) % count];
+
+		if (unit->die.cu != die->cu && unit->skeleton.cu != die->cu)
+			continue;
+		dwarf->last_unit = (size_t)(unit - dwarf->units);
+		return hawk_error_swallow(prepare(dwarf, unit)) ? NULL : unit;
+	}
+	return NULL;
+}
+
 /** Adds the ranges of a unit's functions if it has none of its own (some assemblers and linkers).
  */
 static bool add_function_ranges(struct hawk_dwarf *dwarf, Dwarf_Die *unit, uint32_t id,
@@ -235,6 +251,8 @@ static struct hawk_error *index_units(struct hawk_dwarf *dwarf)
 			return &hawk_enomem;
 		if (dwarf_get_units(dwarf->dwarf, unit, &unit, NULL, &type, &die, NULL) != 0)
 			break;
+		if (die.addr)
+			dwarf->info_bytes = dwarf_dieoffset(&die);
 		if ((type != DW_UT_compile && type != DW_UT_skeleton) || !die.addr)
 			continue;
 		err = add_unit(dwarf, &die, &budget);

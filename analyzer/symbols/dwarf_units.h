@@ -14,8 +14,11 @@
 #include <elfutils/libdw.h>
 
 #include "find.h"
+#include "hawk/base/text.h"
 #include "ranges.h"
 #include "strings.h"
+
+struct hawk_dwarf_index;
 
 enum { HAWK_DWARF_NO_NODE = UINT32_MAX };
 
@@ -67,8 +70,11 @@ struct hawk_dwarf {
 	struct hawk_dwarf_unit *units;
 	size_t unit_count;
 	size_t unit_capacity;
-	struct hawk_ranges ranges; /**< ids are indices of units */
-	size_t scope_searches;     /**< linear ones made so far */
+	struct hawk_ranges ranges;      /**< ids are indices of units */
+	size_t scope_searches;          /**< linear ones made so far */
+	size_t last_unit;               /**< of hawk_dwarf_unit_of() */
+	uint64_t info_bytes;            /**< where the last unit begins */
+	struct hawk_dwarf_index *index; /**< dwarf_index.c; NULL = not asked for */
 };
 
 /**
@@ -86,6 +92,9 @@ void hawk_dwarf_destroy(struct hawk_dwarf *dwarf);
 struct hawk_error *hawk_dwarf_unit_at(struct hawk_dwarf *dwarf, uint64_t address,
 				      struct hawk_dwarf_unit **ret);
 
+/** Returns the prepared unit of an entry; NULL = it has no code, or out of memory. */
+struct hawk_dwarf_unit *hawk_dwarf_unit_of(struct hawk_dwarf *dwarf, Dwarf_Die *die);
+
 /** dwarf_functions.c: fills nodes, scopes and their ranges of a unit. */
 struct hawk_error *hawk_dwarf_read_functions(struct hawk_dwarf *dwarf,
 					     struct hawk_dwarf_unit *unit);
@@ -93,6 +102,13 @@ struct hawk_error *hawk_dwarf_read_functions(struct hawk_dwarf *dwarf,
 /** dwarf_names.c: sets function and symbol of a node; out of memory leaves NULLs. */
 void hawk_dwarf_name(struct hawk_dwarf *dwarf, struct hawk_dwarf_unit *unit,
 		     struct hawk_dwarf_node *node);
+
+/** dwarf_names.c: replaces gcc's names of integers from byte `from` on ("long unsigned int") by
+ * those of demangled names ("unsigned long"). The text has been appended to. */
+void hawk_dwarf_spell_integers(struct hawk_text *text, size_t from);
+
+/** dwarf_names.c: returns an entry's name with namespaces and classes; NULL = it has none. */
+const char *hawk_dwarf_qualified(struct hawk_dwarf *dwarf, Dwarf_Die *die);
 
 /**
  * Adds the code ranges of `die` to `ranges`; `*lowest` becomes the lowest start. `budget` bounds

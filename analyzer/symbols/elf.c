@@ -264,3 +264,13 @@ uint64_t hawk_elf_first_page(const struct hawk_elf *elf)
 			first = elf->segments[i].start;
 	return first & ~(uint64_t)(elf->arch->page_bytes - 1);
 }
+
+/* The first block of static TLS: ends at the thread pointer, aligned (variant II). */
+bool hawk_elf_tls_start(const struct hawk_elf *elf, uint64_t thread_pointer, uint64_t *ret)
+{
+	if (elf->tls_alignment & (elf->tls_alignment - 1) || elf->tls_bytes > INT32_MAX ||
+	    elf->tls_alignment > INT32_MAX)
+		return false;
+	*ret = thread_pointer - ((elf->tls_bytes + elf->tls_alignment - 1) & -elf->tls_alignment);
+	return true;
+}

@@ -539,16 +539,14 @@ static struct hawk_error *find_tls_place(struct hawk_symbols *symbols,
 					 const struct hawk_symbol_file *file, uint64_t address,
 					 uint64_t thread_pointer, struct hawk_symbol_place *ret)
 {
-	const struct hawk_elf *elf = file->binary;
 	struct hawk_symbol_place place = {0};
 	const char *found;
+	uint64_t start;
 
-	/* The first block of static TLS: ends at the thread pointer, aligned (variant II). */
-	if (elf->tls_alignment & (elf->tls_alignment - 1) || elf->tls_bytes > INT32_MAX ||
-	    elf->tls_alignment > INT32_MAX)
+	if (!hawk_elf_tls_start(file->binary, thread_pointer, &start))
 		return NULL;
-	place.end = (elf->tls_bytes + elf->tls_alignment - 1) & -elf->tls_alignment;
-	thread_pointer -= place.end; /* start of the block */
+	place.end = thread_pointer - start;
+	thread_pointer = start;
 	if (address - thread_pointer >= place.end)
 		return NULL;
 	address -= thread_pointer;

@@ -10,7 +10,7 @@
 #ifndef HAWK_ANALYZER_SYMBOLS_STATE_H
 #define HAWK_ANALYZER_SYMBOLS_STATE_H
 
-#include "dwarf_units.h"
+#include "dwarf_store.h"
 #include "hawk/symbols/symbols.h"
 #include "hawk/base/text.h"
 #include "find.h"
@@ -63,6 +63,7 @@ struct hawk_symbols {
 	bool *noted_threads;   /**< by number: "stack-incomplete" was reported; NULL = for none */
 	size_t cache_slots;    /**< a power of two, or 0 */
 	size_t cache_count;
+	struct hawk_dwarf_store types;    /**< asked for so far */
 	struct hawk_answers *answers;     /**< in place of files: a snapshot's; NULL = none */
 	struct hawk_questions *questions; /**< asked so far, for a snapshot; NULL = not kept */
 };
@@ -78,6 +79,24 @@ uint64_t hawk_symbols_bias(const struct hawk_symbol_file *file,
 
 /** Compares files by identity. */
 int hawk_symbols_compare_files(const void *left, const void *right);
+
+/** A frame's registers, by their numbers in call frame information. */
+struct hawk_frame_state {
+	uint64_t pc;
+	bool exact;
+	const uint64_t *registers;
+	uint32_t known; /**< bit per register whose value is known */
+	uint64_t cfa;   /**< 0 = not known */
+};
+
+typedef void hawk_frame_function(void *context, uint32_t number,
+				 const struct hawk_frame_state *frame);
+
+/** Unwinds like hawk_symbols_unwind(), and calls `visit` for each frame. */
+struct hawk_error *hawk_symbols_unwind_frames(struct hawk_symbols *symbols,
+					      const struct hawk_thread *thread, size_t max,
+					      hawk_frame_function *visit, void *context,
+					      struct hawk_thread_frames *ret);
 
 /** Returns the readable form of an ELF symbol's name, without version; interned; NULL = out of
  * memory. */

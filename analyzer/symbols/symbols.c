@@ -43,6 +43,7 @@ void hawk_symbols_destroy(struct hawk_symbols *symbols)
 {
 	if (!symbols)
 		return;
+	hawk_dwarf_store_destroy(&symbols->types);
 	tdestroy(symbols->files, destroy_file);
 	hawk_answers_destroy(symbols->answers);
 	hawk_questions_destroy(symbols->questions);

@@ -329,14 +329,35 @@ static enum result check(const struct hawk_symbols *symbols, const struct state 
 	return CALLER;
 }
 
-/* Appends the frames from `state` on, at most `max` in all, and sets the end. */
+struct visitor {
+	hawk_frame_function *visit;
+	void *context;
+};
+
+/* The CFA is the caller's stack pointer, by the ABIs of all machines. */
+static void show_frame(const struct visitor *visitor, uint32_t number, const struct state *frame,
+		       const struct state *caller, const struct hawk_arch_cfi *cfi)
+{
+	const struct hawk_frame_state shown = {.pc = frame->registers[cfi->pc],
+					       .exact = frame->exact,
+					       .registers = frame->registers,
+					       .known = frame->known,
+					       .cfa = caller ? caller->registers[cfi->sp] : 0};
+
+	visitor->visit(visitor->context, number, &shown);
+}
+
+/* Appends the frames from `state` on, at most `max` in all, and sets the end. Shows them to
+ * `visitor` unless it is NULL. */
 static struct hawk_error *follow(struct hawk_symbols *symbols, struct state state, size_t max,
-				 bool guess, struct hawk_thread_frames *ret)
+				 bool guess, const struct visitor *visitor,
+				 struct hawk_thread_frames *ret)
 {
 	const struct hawk_arch_cfi *cfi = cfi_of(symbols);
 	uint8_t confidence = guess ? HAWK_FRAME_GUESS : HAWK_FRAME_CFI;
 	size_t signals = 0, first = ret->count;
 	enum result result = CALLER;
+	struct state frame;
 
 	while (result == CALLER && ret->count < max) {
 		uint64_t sp = state.registers[cfi->sp];
@@ -351,6 +372,7 @@ static struct hawk_error *follow(struct hawk_symbols *symbols, struct state stat
 						  .sp = sp,
 						  .exact = state.exact,
 						  .confidence = confidence};
+		frame = state;
 		result = step(symbols, &state, &way);
 		signal = way == BY_SIGNAL;
 		if (signal)
@@ -359,6 +381,9 @@ static struct hawk_error *follow(struct hawk_symbols *symbols, struct state stat
 			result = LOST;
 		if (result == CALLER)
 			result = check(symbols, &state, sp, signal);
+		if (visitor)
+			show_frame(visitor, (uint32_t)ret->count - 1, &frame,
+				   result == CALLER && way == BY_RULE ? &state : NULL, cfi);
 		if (result == CALLER && way == BY_FRAME_POINTER)
 			ret->guessed = true;
 		if (!guess)
@@ -376,9 +401,9 @@ static struct hawk_error *follow(struct hawk_symbols *symbols, struct state stat
 	return NULL;
 }
 
-struct hawk_error *hawk_symbols_unwind(struct hawk_symbols *symbols,
-				       const struct hawk_thread *thread, size_t max,
-				       struct hawk_thread_frames *ret)
+static struct hawk_error *unwind(struct hawk_symbols *symbols, const struct hawk_thread *thread,
+				 size_t max, const struct visitor *visitor,
+				 struct hawk_thread_frames *ret)
 {
 	*ret = (struct hawk_thread_frames){.end = HAWK_UNWIND_END_LIMIT};
 	if (symbols->answers)
@@ -387,7 +412,24 @@ struct hawk_error *hawk_symbols_unwind(struct hawk_symbols *symbols,
 		return NULL;
 	if (symbols->frames_unwound >= HAWK_UNWIND_FRAMES_TOTAL && max > HAWK_UNWIND_FRAMES_LATER)
 		max = HAWK_UNWIND_FRAMES_LATER;
-	return follow(symbols, first_state(cfi_of(symbols), thread), max, false, ret);
+	return follow(symbols, first_state(cfi_of(symbols), thread), max, false, visitor, ret);
+}
+
+struct hawk_error *hawk_symbols_unwind_frames(struct hawk_symbols *symbols,
+					      const struct hawk_thread *thread, size_t max,
+					      hawk_frame_function *visit, void *context,
+					      struct hawk_thread_frames *ret)
+{
+	const struct visitor visitor = {visit, context};
+
+	return unwind(symbols, thread, max, &visitor, ret);
+}
+
+struct hawk_error *hawk_symbols_unwind(struct hawk_symbols *symbols,
+				       const struct hawk_thread *thread, size_t max,
+				       struct hawk_thread_frames *ret)
+{
+	return unwind(symbols, thread, max, NULL, ret);
 }
 
 /* Returns true if `pc` is where a call returns to. */
@@ -443,7 +485,7 @@ static struct hawk_error *search(struct hawk_symbols *symbols, struct hawk_threa
 		if (!read_word(symbols, at, &pc) || !is_return_address(symbols, pc))
 			continue;
 		err = follow(symbols, state_at(symbols, at, pc), proven + SEARCH_DEPTH_MAX, true,
-			     frames);
+			     NULL, frames);
 		if (!err && frames->end == HAWK_UNWIND_END_OUTERMOST)
 			break;
 		tried += frames->count - proven;

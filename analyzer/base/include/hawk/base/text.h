@@ -25,6 +25,15 @@ void hawk_text_puts(struct hawk_text *text, const char *string);
 void hawk_text_printf(struct hawk_text *text, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/** Drops all after the first `size` bytes. */
+static inline void hawk_text_cut(struct hawk_text *text, size_t size)
+{
+	if (text->size > size) {
+		text->size = size;
+		text->bytes[size] = '\0';
+	}
+}
+
 /** Returns the bytes; "" before the first append. */
 static inline const char *hawk_text_string(const struct hawk_text *text)
 {

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Containers of libstdc++. Their members have pointers to bases of nodes, or to raw storage; the
+ * value's type stands among the template arguments. Offsets of members come from DWARF; the nodes'
+ * from the value's alignment, as the compiler lays them out.
+ */
+#include <string.h>
+
+#include "hawk/base/cleanup.h"
+#include "layouts.h"
+
+enum { PATHS_MAX = 5 };
+
+struct container {
+	struct hawk_layouts *layouts;
+	uint32_t layout; /**< that gets the links */
+	const struct hawk_dwarf_type *type;
+	uint64_t offset; /**< of the container in the layout */
+};
+
+/* A node: pointers to nodes, a value, and what follows it. */
+struct node {
+	const char *name;
+	uint64_t header_bytes;
+	uint64_t trailer_bytes;
+	uint64_t links[2]; /**< offsets of pointers to further nodes */
+	size_t link_count;
+};
+
+static uint64_t up(uint64_t bytes, uint64_t alignment)
+{
+	return (bytes + alignment - 1) / alignment * alignment;
+}
+
+/* Returns "NAME<VALUE>", as names are demangled; NULL = out of memory. */
+static const char *node_name(struct hawk_layouts *layouts, const char *name,
+			     const struct hawk_dwarf_type *value, const char *arguments)
+{
+	CLEANUP(text) struct hawk_text text = {0};
+
+	hawk_text_printf(&text, "%s<", name);
+	hawk_dwarf_append_name(layouts->symbols, value, &text);
+	hawk_text_puts(&text, arguments);
+	if (!text.failed && text.bytes[text.size - 1] == '>')
+		hawk_text_puts(&text, " ");
+	hawk_text_puts(&text, ">");
+	return text.failed ? NULL : hawk_symbols_intern(layouts->symbols, text.bytes);
+}
+
+/* Adds the layout of nodes; returns its number, 0 = none. Its value's links are added later: a
+ * value may hold a container of its own type. */
+static uint32_t make_node(struct hawk_layouts *layouts, const struct node *node,
+			  const struct hawk_dwarf_type *value, const char *arguments)
+{
+	uint64_t alignment = hawk_dwarf_alignment(layouts->symbols, value);
+	uint64_t trailer = node->trailer_bytes;
+	struct hawk_layout layout = {.name = node_name(layouts, node->name, value, arguments),
+				     .type = value,
+				     .type_at = up(node->header_bytes, alignment),
+				     .is_node = true};
+	uint32_t number;
+
+	layout.bytes = up(up(layout.type_at + value->bytes, trailer ? trailer : 1) + trailer,
+			  alignment > 8 ? alignment : 8);
+	number = layout.name ? hawk_layouts_add(layouts, &layout) : 0;
+	for (size_t i = 0; number && i < node->link_count; i++)
+		hawk_layouts_add_link(layouts, number,
+				      &(struct hawk_link){.kind = HAWK_LINK_POINTER,
+							  .target = number,
+							  .at = {node->links[i]}});
+	return number;
+}
+
+/* Fills offsets of members by their paths; false = one is missing. */
+static bool find(const struct container *container, const char *const *paths, size_t count,
+		 uint64_t *ret)
+{
+	struct hawk_dwarf_member member;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!hawk_dwarf_member_at(container->layouts->symbols, container->type, paths[i],
+					  &member))
+			return false;
+		ret[i] = container->offset + member.offset;
+	}
+	return true;
+}
+
+static const struct hawk_dwarf_type *argument(const struct container *container, const char *name)
+{
+	const struct hawk_dwarf_type *type =
+		hawk_dwarf_argument(container->layouts->symbols, container->type, name);
+
+	return type && type->bytes ? type : NULL;
+}
+
+static void add_link(const struct container *container, const struct hawk_link *link)
+{
+	hawk_layouts_add_link(container->layouts, container->layout, link);
+}
+
+/* Adds a pointer to the first node, and the place of their number (NULL = it is not kept). */
+static bool add_nodes(const struct container *container, const char *first, const char *number,
+		      const struct hawk_dwarf_type *value, const struct node *node,
+		      const char *arguments)
+{
+	const char *paths[] = {first, number};
+	struct hawk_link link = {.kind = HAWK_LINK_NODES, .count = number != NULL};
+	struct hawk_layout_numbers *numbers;
+
+	if (!value || !find(container, paths, number ? 2 : 1, link.at))
+		return false;
+	numbers = hawk_layouts_numbers(container->layouts, container->type);
+	link.target = numbers ? numbers->node : 0;
+	if (!link.target)
+		link.target = make_node(container->layouts, node, value, arguments);
+	numbers = hawk_layouts_numbers(container->layouts, container->type);
+	if (numbers)
+		numbers->node = link.target;
+	if (link.target)
+		add_link(container, &link);
+	return link.target;
+}
+
+static bool add_vector(const struct container *container)
+{
+	static const char *const paths[] = {"_M_impl._M_start", "_M_impl._M_finish",
+					    "_M_impl._M_end_of_storage"};
+	struct hawk_link link = {.kind = HAWK_LINK_SPAN};
+	const struct hawk_dwarf_type *value = argument(container, "_Tp");
+	struct hawk_dwarf_member start;
+
+	if (!value || !find(container, paths, 3, link.at) ||
+	    !hawk_dwarf_member_at(container->layouts->symbols, container->type, paths[0], &start) ||
+	    start.type->kind != HAWK_DWARF_POINTER) /* bits */
+		return false;
+	link.target = hawk_layouts_of(container->layouts, value);
+	if (link.target)
+		add_link(container, &link);
+	return true;
+}
+
+static bool add_string(const struct container *container)
+{
+	static const char *const paths[] = {"_M_dataplus._M_p", "_M_string_length"};
+	struct hawk_link link = {.kind = HAWK_LINK_TEXT};
+	const struct hawk_dwarf_type *value = argument(container, "_CharT");
+
+	if (!value || !find(container, paths, 2, link.at))
+		return false;
+	link.target = hawk_layouts_of(container->layouts, value);
+	if (link.target)
+		add_link(container, &link);
+	return true;
+}
+
+static bool add_tree(const struct container *container)
+{
+	static const struct node node = {"std::_Rb_tree_node", 32, 0, {16, 24}, 2};
+
+	return add_nodes(container, "_M_impl._M_header._M_parent", "_M_impl._M_node_count",
+			 argument(container, "_Val"), &node, "");
+}
+
+static bool add_list(const struct container *container)
+{
+	static const struct node node = {"std::_List_node", 16, 0, {0}, 1};
+
+	return add_nodes(container, "_M_impl._M_node._M_next", "_M_impl._M_node._M_size",
+			 argument(container, "_Tp"), &node, "");
+}
+
+static bool add_forward_list(const struct container *container)
+{
+	static const struct node node = {"std::_Fwd_list_node", 8, 0, {0}, 1};
+
+	return add_nodes(container, "_M_impl._M_head._M_next", NULL, argument(container, "_Tp"),
+			 &node, "");
+}
+
+/* The first flag of the traits tells whether nodes keep hash codes. */
+static bool add_hash_table(const struct container *container)
+{
+	static const char *const paths[] = {"_M_buckets"};
+	static const struct node cached = {"std::__detail::_Hash_node", 8, 8, {0}, 1};
+	static const struct node plain = {"std::__detail::_Hash_node", 8, 0, {0}, 1};
+	bool keeps_code = strstr(container->type->name, "_Hashtable_traits<true");
+	struct hawk_link link = {.kind = HAWK_LINK_POINTER};
+	const struct hawk_layout bucket = {.name = "std::__detail::_Hash_node_base*",
+					   .bytes = 8,
+					   .is_node = true};
+
+	if (!add_nodes(container, "_M_before_begin._M_nxt", "_M_element_count",
+		       argument(container, "_Value"), keeps_code ? &cached : &plain,
+		       keeps_code ? ", true" : ", false") ||
+	    !find(container, paths, 1, link.at))
+		return false;
+	if (!container->layouts->bucket)
+		container->layouts->bucket = hawk_layouts_add(container->layouts, &bucket);
+	link.target = container->layouts->bucket;
+	if (link.target)
+		add_link(container, &link);
+	return true;
+}
+
+static bool add_deque(const struct container *container)
+{
+	static const char *const paths[] = {
+		"_M_impl._M_map", "_M_impl._M_start._M_node", "_M_impl._M_finish._M_node",
+		"_M_impl._M_start._M_cur", "_M_impl._M_finish._M_cur"};
+	struct hawk_link link = {.kind = HAWK_LINK_DEQUE};
+	const struct hawk_dwarf_type *value = argument(container, "_Tp");
+
+	if (!value || !find(container, paths, PATHS_MAX, link.at))
+		return false;
+	link.target = hawk_layouts_of(container->layouts, value);
+	if (link.target)
+		add_link(container, &link);
+	return true;
+}
+
+/* The object may be gone: its block may hold another one. */
+static bool add_weak_pointer(const struct container *container)
+{
+	struct hawk_dwarf_member count;
+
+	if (!hawk_dwarf_member_at(container->layouts->symbols, container->type, "_M_refcount",
+				  &count))
+		return false;
+	hawk_layouts_add_object(container->layouts, container->layout, count.type,
+				container->offset + count.offset);
+	return true;
+}
+
+/* The block of make_shared(). */
+static bool add_shared_block(const struct container *container)
+{
+	static const char *const paths[] = {"_M_impl._M_storage"};
+	const struct hawk_dwarf_type *value = argument(container, "_Tp");
+	uint64_t at;
+
+	if (!value || !find(container, paths, 1, &at))
+		return false;
+	hawk_layouts_add_object(container->layouts, container->layout, value, at);
+	return true;
+}
+
+static bool add_optional(const struct container *container)
+{
+	static const char *const paths[] = {"_M_payload", "_M_engaged"};
+	struct hawk_link link = {.kind = HAWK_LINK_IF};
+	const struct hawk_dwarf_type *value = argument(container, "_Tp");
+
+	if (!value || !find(container, paths, 2, link.at))
+		return false;
+	link.target = hawk_layouts_of(container->layouts, value);
+	if (link.target)
+		add_link(container, &link);
+	return true;
+}
+
+static const struct {
+	const char *name; /**< without std:: and inline namespaces */
+	bool (*add)(const struct container *container);
+} rules[] = {
+	{"vector", add_vector},
+	{"basic_string", add_string},
+	{"_Rb_tree", add_tree},
+	{"list", add_list},
+	{"forward_list", add_forward_list},
+	{"_Hashtable", add_hash_table},
+	{"deque", add_deque},
+	{"__weak_ptr", add_weak_pointer},
+	{"_Sp_counted_ptr_inplace", add_shared_block},
+	{"_Optional_payload_base", add_optional},
+};
+
+bool hawk_containers_add(struct hawk_layouts *layouts, uint32_t layout,
+			 const struct hawk_dwarf_type *type, uint64_t offset)
+{
+	const struct container container = {layouts, layout, type, offset};
+	const char *name = type->name;
+	size_t size;
+
+	if (strncmp(name, "std::", strlen("std::")) != 0)
+		return false;
+	name += strlen("std::");
+	if (!strncmp(name, "__cxx11::", strlen("__cxx11::")))
+		name += strlen("__cxx11::");
+	size = strcspn(name, "<");
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		if (strlen(rules[i].name) == size && !memcmp(rules[i].name, name, size))
+			return rules[i].add(&container);
+	return false;
+}
