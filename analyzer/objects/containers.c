@@ -187,9 +187,8 @@ static bool add_hash_table(const struct container *container)
 	static const struct node plain = {"std::__detail::_Hash_node", 8, 0, {0}, 1};
 	bool keeps_code = strstr(container->type->name, "_Hashtable_traits<true");
 	struct hawk_link link = {.kind = HAWK_LINK_POINTER};
-	const struct hawk_layout bucket = {.name = "std::__detail::_Hash_node_base*",
-					   .bytes = 8,
-					   .is_node = true};
+	const struct hawk_layout bucket = {
+		.name = "std::__detail::_Hash_node_base*", .bytes = 8, .is_node = true};
 
 	if (!add_nodes(container, "_M_before_begin._M_nxt", "_M_element_count",
 		       argument(container, "_Value"), keeps_code ? &cached : &plain,
@@ -206,9 +205,9 @@ static bool add_hash_table(const struct container *container)
 
 static bool add_deque(const struct container *container)
 {
-	static const char *const paths[] = {
-		"_M_impl._M_map", "_M_impl._M_start._M_node", "_M_impl._M_finish._M_node",
-		"_M_impl._M_start._M_cur", "_M_impl._M_finish._M_cur"};
+	static const char *const paths[] = {"_M_impl._M_map", "_M_impl._M_start._M_node",
+					    "_M_impl._M_finish._M_node", "_M_impl._M_start._M_cur",
+					    "_M_impl._M_finish._M_cur"};
 	struct hawk_link link = {.kind = HAWK_LINK_DEQUE};
 	const struct hawk_dwarf_type *value = argument(container, "_Tp");
 

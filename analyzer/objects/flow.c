@@ -19,10 +19,14 @@
 enum {
 	NESTING_MAX = 16,          /**< arrays within arrays of one object */
 	MAP_ENTRIES_MAX = 1 << 24, /**< of a deque */
-	ROUNDING_BYTES = 16,       /**< that malloc() may add to a block whose size is not exact */
-	SMALLEST_BYTES = 24,       /**< of such a block */
+	ROUNDING_BYTES = 16,       /**< that malloc() adds to a block at most, mostly */
+	SMALLEST_BYTES = 24,       /**< of its blocks */
+	REMAINDER_BYTES = 40,      /**< malloc() never splits less off a block */
 	DEQUE_BYTES = 512,
 };
+
+/** Upper limit on links followed: 10 s. Foreign types may overlap in themselves. */
+static const uint64_t STEPS_MAX = UINT64_C(1) << 30;
 
 /** Objects in a block whose own links are to be followed. */
 struct work {
@@ -42,9 +46,10 @@ struct flow {
 	struct hawk_layouts layouts;
 	struct queue queues[2]; /**< facts, guesses */
 	uint64_t *seen;         /**< a bit for each block that was queued */
-	uint32_t *classes;      /**< layout of each type of the heap stage; 0 = not asked, or none */
+	uint32_t *classes; /**< layout of each type of the heap stage; 0 = not asked, or none */
 	size_t class_count;
 	struct hawk_near near, words;
+	uint64_t left; /**< of STEPS_MAX */
 	bool exact;
 	bool guessing;
 	bool failed; /**< memory ran out */
@@ -78,6 +83,15 @@ static bool is_size(const struct flow *flow, uint64_t block_bytes, uint64_t byte
 	if (bytes > block_bytes || flow->exact)
 		return bytes == block_bytes;
 	return block_bytes - bytes < ROUNDING_BYTES || block_bytes <= SMALLEST_BYTES;
+}
+
+/* Returns true if a container's block may have that size. What its members tell needs no further
+ * evidence, so that size classes of all allocators are let pass. */
+static bool may_hold(const struct flow *flow, uint32_t block, uint64_t bytes)
+{
+	uint64_t most = bytes / 4 > REMAINDER_BYTES ? bytes / 4 : REMAINDER_BYTES;
+
+	return bytes <= bytes_of(flow, block) && bytes_of(flow, block) - bytes <= most;
 }
 
 /* Returns the number of the layout's type in the table; 0 = out of memory. */
@@ -147,9 +161,9 @@ static void follow_pointer(struct flow *flow, uint64_t address, uint32_t layout,
 		return;
 	if (flow->layouts.bucket == layout)
 		settle(flow, block, layout, 0, true, false);
-	else if (is_size(flow, bytes, each))
-		settle(flow, block, layout, 1, false,
-		       guess || flow->layouts.items[layout].is_bare);
+	else if (flow->layouts.items[layout].is_node ? may_hold(flow, block, each)
+						     : is_size(flow, bytes, each))
+		settle(flow, block, layout, 1, false, guess || flow->layouts.items[layout].is_bare);
 	else if (is_size(flow, bytes, bytes / each * each))
 		settle(flow, block, layout, bytes / each, true, true);
 	else
@@ -169,7 +183,7 @@ static void scan_array(struct flow *flow, uint64_t address, uint32_t layout, uin
 	if (!linked->link_count || depth > NESTING_MAX || !bytes ||
 	    hawk_near_read(&flow->near, address + bytes * count - 1, &last, 1) != 1)
 		return;
-	for (uint64_t i = 0; i < count && !flow->failed; i++)
+	for (uint64_t i = 0; i < count && flow->left && !flow->failed; i++)
 		scan(flow, address + i * bytes, layout, depth + 1);
 }
 
@@ -183,7 +197,7 @@ static void follow_span(struct flow *flow, uint64_t address, const struct hawk_l
 	uint32_t block = block_at(flow, start);
 
 	if (block == HAWK_BLOCK_NOWHERE || end < start || limit < end || (end - start) % each ||
-	    (limit - start) % each || !is_size(flow, bytes_of(flow, block), limit - start))
+	    (limit - start) % each || !may_hold(flow, block, limit - start))
 		return;
 	settle(flow, block, link->target, (end - start) / each, true, false);
 }
@@ -205,7 +219,7 @@ static void follow_nodes(struct flow *flow, uint64_t address, const struct hawk_
 
 	if (block == HAWK_BLOCK_NOWHERE ||
 	    (link->count && !read_word(flow, address + link->at[1])) ||
-	    !is_size(flow, bytes_of(flow, block), flow->layouts.items[link->target].bytes))
+	    !may_hold(flow, block, flow->layouts.items[link->target].bytes))
 		return;
 	settle(flow, block, link->target, 1, false, false);
 }
@@ -224,8 +238,7 @@ static void follow_buffers(struct flow *flow, uint32_t layout, const uint64_t wo
 		struct work work = {.block = block, .layout = layout};
 
 		if (block == HAWK_BLOCK_NOWHERE || start < buffer || end < start ||
-		    end - buffer > in_buffer * each ||
-		    !is_size(flow, bytes_of(flow, block), in_buffer * each) ||
+		    end - buffer > in_buffer * each || !may_hold(flow, block, in_buffer * each) ||
 		    !is_free(flow, block))
 			continue;
 		work.offset = start - buffer;
@@ -298,10 +311,12 @@ static void scan(struct flow *flow, uint64_t address, uint32_t layout, int depth
 {
 	size_t count = hawk_layouts_linked(&flow->layouts, layout)->link_count;
 
-	for (size_t i = 0; i < count && !flow->failed; i++) {
+	flow->left -= flow->left > 0;
+	for (size_t i = 0; i < count && flow->left && !flow->failed; i++) {
 		struct hawk_link link = flow->layouts.items[layout].links[i];
 
 		follow(flow, address, &link, depth);
+		flow->left -= flow->left > 0;
 	}
 }
 
@@ -397,12 +412,12 @@ static void flow_from_classes(struct flow *flow)
 			continue;
 		if (!flow->classes[number])
 			flow->classes[number] =
-				1 + hawk_layouts_of(
-					    &flow->layouts,
-					    hawk_dwarf_class(
-						    flow->symbols,
-						    read_word(flow, hawk_block_start(index, i)),
-						    type->name));
+				1 +
+				hawk_layouts_of(&flow->layouts,
+						hawk_dwarf_class(
+							flow->symbols,
+							read_word(flow, hawk_block_start(index, i)),
+							type->name));
 		work.layout = flow->classes[number] - 1;
 		if (work.layout && flow->layouts.items[work.layout].bytes <= bytes_of(flow, i))
 			queue(flow, &work, type->is_guess);
@@ -421,6 +436,7 @@ struct hawk_error *hawk_types_from_dwarf(struct hawk_types *types, struct hawk_s
 			    .seen = seen,
 			    .classes = classes,
 			    .class_count = types->count,
+			    .left = STEPS_MAX,
 			    .near = {.target = types->heap->target},
 			    .words = {.target = types->heap->target},
 			    .exact = hawk_heap_all_know(types->heap, HAWK_HEAP_EXACT)};

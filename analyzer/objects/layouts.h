@@ -18,14 +18,14 @@ enum hawk_link_kind {
 	HAWK_LINK_SPAN,    /**< pointers: first object, end of objects, end of the buffer */
 	HAWK_LINK_TEXT,    /**< pointer to text, its length */
 	HAWK_LINK_NODES,   /**< pointer to the first node; `at[1]` has their number if `count` */
-	HAWK_LINK_DEQUE,   /**< map; first and last used entry of it; first and behind last object */
+	HAWK_LINK_DEQUE, /**< map; first and last used entry of it; first and behind last object */
 };
 
 struct hawk_link {
-	uint8_t kind;     /**< enum hawk_link_kind */
-	bool is_guess;    /**< its targets are: text, or a pointer that may be cast */
-	uint32_t target;  /**< number of the layout */
-	uint64_t at[5];   /**< offsets in the object */
+	uint8_t kind;    /**< enum hawk_link_kind */
+	bool is_guess;   /**< its targets are: text, or a pointer that may be cast */
+	uint32_t target; /**< number of the layout */
+	uint64_t at[5];  /**< offsets in the object */
 	uint64_t count;
 };
 
@@ -51,10 +51,10 @@ struct hawk_layouts {
 	struct hawk_layout_numbers {
 		uint32_t layout; /**< 0 = not asked */
 		uint32_t node;   /**< of a container's nodes; 0 = not asked */
-	} *of_type;              /**< by the number of the DWARF type */
+	} * of_type;             /**< by the number of the DWARF type */
 	size_t type_capacity;
 	uint32_t bucket; /**< of hash tables; 0 = not asked */
-	bool failed; /**< memory ran out */
+	bool failed;     /**< memory ran out */
 };
 
 /** Returns the number of the type's layout; 0 = it has no size. */

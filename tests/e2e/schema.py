@@ -244,7 +244,7 @@ def check_type_of_all_sites(core):
     """--type chooses blocks of all sites, where none is named."""
     done = hawk.run([hawk.CORE, "schema", "--json", "--type=.", core])
     found = hawk.parse(done.stdout)
-    of_type = [block for block in hawk.blocks(core) if block["type"]]
+    of_type = hawk.blocks(core, "--type=.")
     hawk.expect_equal((done.returncode, found["site"], found["objects"], found["frames"]),
                       (0, None, len(of_type), []), "all blocks of a type")
     hawk.expect(of_type and found["groups"], "there are some")
