@@ -374,6 +374,8 @@ static void flow_from_modules(struct flow *flow)
 	for (size_t i = 0; i < count; i++) {
 		struct hawk_symbol_module module = hawk_symbol_module_of(&modules[i]);
 
+		if (hawk_dwarf_is_c_library(&module))
+			continue;
 		hawk_dwarf_statics(flow->symbols, &module, NULL, has_pointer, flow, &variables);
 		for (size_t j = 0; module.main && j < thread_count; j++)
 			hawk_dwarf_statics(flow->symbols, &module, &threads[j], has_pointer, flow,

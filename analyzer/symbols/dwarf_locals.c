@@ -239,6 +239,7 @@ static void visit_frame(void *context, uint32_t number, const struct hawk_frame_
 	struct hawk_symbol_file *file;
 
 	if (!hawk_symbols_module_at(walk->symbols, at, &module) ||
+	    hawk_dwarf_is_c_library(&module) ||
 	    hawk_error_swallow(hawk_symbols_file(walk->symbols, &module, &file)) || !file->dwarf)
 		return;
 	frame.dwarf = file->dwarf;

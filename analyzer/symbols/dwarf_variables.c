@@ -103,6 +103,15 @@ static void add_statics(struct hawk_symbols *symbols, struct hawk_dwarf *dwarf,
 	}
 }
 
+bool hawk_dwarf_is_c_library(const struct hawk_symbol_module *module)
+{
+	const char *slash = strrchr(module->path, '/');
+	const char *name = slash ? slash + 1 : module->path;
+
+	return !strncmp(name, "libc.so", strlen("libc.so")) ||
+	       !strncmp(name, "ld-linux", strlen("ld-linux"));
+}
+
 void hawk_dwarf_statics(struct hawk_symbols *symbols, const struct hawk_symbol_module *module,
 			const struct hawk_thread *thread, hawk_dwarf_wants_function *wants,
 			void *context, struct hawk_dwarf_variables *ret)

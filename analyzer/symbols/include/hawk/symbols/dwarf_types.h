@@ -66,6 +66,10 @@ bool hawk_dwarf_thread_local_at(struct hawk_symbols *symbols,
 /** Returns true if a variable in this range is of interest. */
 typedef bool hawk_dwarf_wants_function(void *context, uint64_t start, uint64_t end);
 
+/** Returns true for the C library, whose variables hold only blocks of its own: reading its debug
+ * information, which packages compress, takes longer than all else. */
+bool hawk_dwarf_is_c_library(const struct hawk_symbol_module *module);
+
 /** Adds a module's static variables that `wants` accepts, or its thread-local ones of `thread` if
  * that is not NULL (the main module's only). Reads types of these alone. */
 void hawk_dwarf_statics(struct hawk_symbols *symbols, const struct hawk_symbol_module *module,
