@@ -132,7 +132,8 @@ const struct hawk_verb hawk_verb_types = {
 	.summary = "what the live blocks are: the heap by type",
 	.details = "Lists the types of live blocks with their number, size, retained size and "
 		   "oldest block. Types are annotated ones, C++ classes with virtual functions, "
-		   "objects of interpreters, and what debug information tells; blocks of an untraced process without one are "
+		   "objects of interpreters, and what debug information tells; blocks of an "
+		   "untraced process without one are "
 		   "grouped by size. A ? marks a guess. Retained sizes are lower bounds.",
 	.options = options,
 	.shared = HAWK_TAKES_PID | HAWK_TAKES_TOP | HAWK_TAKES_FULL | HAWK_TAKES_THREADS |

@@ -29,7 +29,8 @@ static void put_thread(const struct hawk_thread *thread, const struct hawk_stack
 	hawk_json_put_integer(json, "tid", thread->tid);
 	hawk_json_put_string(json, "name", thread->name[0] ? thread->name : NULL);
 	hawk_json_put_boolean(json, "crashed", thread->crashed);
-	hawk_json_put_boolean(json, "complete", stack->end == HAWK_UNWIND_END_OUTERMOST && !stack->has_guesses);
+	hawk_json_put_boolean(json, "complete",
+			      stack->end == HAWK_UNWIND_END_OUTERMOST && !stack->has_guesses);
 	hawk_json_put_integer(json, "frame_count", stack->frame_count);
 	put_guessed(stack, json);
 	hawk_json_put_stack(json, stack);

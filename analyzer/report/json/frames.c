@@ -33,9 +33,8 @@ static bool same_line(const struct hawk_stack_line *a, const struct hawk_stack_l
 	return a->pc == b->pc && a->kind == b->kind && same_name(&a->name, &b->name) &&
 	       a->has_module == b->has_module && a->module.path == b->module.path &&
 	       a->module.bias == b->module.bias && a->exact == b->exact &&
-	       a->confidence == b->confidence &&
-	       a->unplaced == b->unplaced && a->period == b->period && a->times == b->times &&
-	       a->left_out == b->left_out;
+	       a->confidence == b->confidence && a->unplaced == b->unplaced &&
+	       a->period == b->period && a->times == b->times && a->left_out == b->left_out;
 }
 
 static uint64_t hash_of(const struct hawk_stack_line *line)

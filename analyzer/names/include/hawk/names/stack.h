@@ -27,7 +27,7 @@ struct hawk_stack_line {
 	uint64_t pc;
 	struct hawk_symbol_module module; /**< all zero if `has_module` is false: JIT code, say */
 	bool has_module;
-	bool exact;     /**< `pc` is that of an instruction, not a return address */
+	bool exact;         /**< `pc` is that of an instruction, not a return address */
 	uint8_t confidence; /**< of a thread: enum hawk_frame_confidence */
 	uint32_t frame; /**< number of the real frame, 0 = innermost; of a scope: of the next one */
 	enum hawk_stack_line_kind kind;
@@ -65,7 +65,8 @@ void hawk_stack_of_blocks(struct hawk_symbols *symbols, const struct hawk_heap *
 			  uint32_t trace, struct hawk_stack *stack);
 
 /** Fills `stack` anew with the frames of `thread`: some hundred lines at most, see stack_fold.h.
- * Outer frames that only a search finds are guesses. Adds the finding "stack-incomplete" if outer frames could not be found. */
+ * Outer frames that only a search finds are guesses. Adds the finding "stack-incomplete" if outer
+ * frames could not be found. */
 void hawk_stack_of_thread(struct hawk_symbols *symbols, const struct hawk_thread *thread,
 			  struct hawk_stack *stack);
 

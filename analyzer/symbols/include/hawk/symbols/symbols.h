@@ -181,8 +181,8 @@ enum hawk_frame_confidence {
 /** One frame of an unwound thread. */
 struct hawk_stack_frame {
 	uint64_t pc;
-	uint64_t sp; /**< stack pointer in that frame */
-	bool exact;  /**< leaf frame, or interrupted by a signal */
+	uint64_t sp;        /**< stack pointer in that frame */
+	bool exact;         /**< leaf frame, or interrupted by a signal */
 	uint8_t confidence; /**< enum hawk_frame_confidence */
 };
 
