@@ -136,11 +136,9 @@ TEST(roots_of_a_core_are_named_by_thread_place_and_mapping)
 	static const char *const groups[] = {"main thread, registers", "main thread, registers",
 					     "main thread, unknown code", "anonymous memory", NULL};
 	struct graph_world *world = graph_world_create();
-	struct hawk_graph graph;
 	struct hawk_root_namer *namer;
 	struct hawk_symbols *symbols;
 	struct hawk_root_name names[4];
-	struct hawk_heap heap = {0};
 
 	for (unsigned i = 0; i < 4; i++)
 		graph_world_add(world, 32, 0, 0);
@@ -150,11 +148,9 @@ TEST(roots_of_a_core_are_named_by_thread_place_and_mapping)
 	world->stack[GRAPH_STACK_BYTES / 16 + 2] = world->blocks[2].start;
 	graph_world_open(world, 1, SIZE_MAX);
 	assert_int_equal(world->graph.roots.count, 4);
-	heap.target = world->target;
-	graph = (struct hawk_graph){.heap = &heap, .roots = world->graph.roots};
 	assert_null(hawk_symbols_create(world->target, &(struct hawk_symbols_options){0},
 					&world->findings, &symbols));
-	assert_null(hawk_root_namer_create(&graph, symbols, &namer));
+	assert_null(hawk_root_namer_create(&world->graph, symbols, &namer));
 	for (unsigned i = 0; i < 4; i++)
 		names[i] = hawk_root_find(namer, i);
 	expect_text(&names[0], "thread 4711, register rbx");
