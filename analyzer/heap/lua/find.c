@@ -11,18 +11,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { PAGE_BYTES = 4096, GAPS_MAX = 1 << 14 };
+
 /* Returns true if the bytes of a program's file that its module maps hold the text. */
 static bool file_holds(struct hawk_symbols *symbols, const struct hawk_module *module,
 		       const char *text)
 {
 	uint64_t at = module->start, available;
+	unsigned gaps = 0; /* a damaged module may seem to be of any size */
 
-	while (at < module->end) {
+	while (at < module->end && gaps < GAPS_MAX) {
 		const uint8_t *bytes = hawk_symbols_bytes(symbols, at, &available);
 
 		if (bytes && memmem(bytes, available, text, strlen(text)))
 			return true;
-		at += bytes && available ? available : 4096;
+		gaps += !bytes || !available;
+		at += bytes && available ? available : PAGE_BYTES;
 	}
 	return false;
 }
