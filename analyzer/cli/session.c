@@ -74,6 +74,8 @@ void hawk_session_renew(struct hawk_session *session, const struct hawk_settings
 	uint64_t threads = settings->threads;
 
 	drop_findings(session);
+	if (session->type_table && session->type_table->flows)
+		hawk_session_drop_types(session);
 	session->settings = settings;
 	session->screen = (struct hawk_screen){
 		.output = session->output,

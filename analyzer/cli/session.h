@@ -135,9 +135,11 @@ struct hawk_error *hawk_session_choose(struct hawk_session *session,
 /** Returns the namer of blocks' types, made on first use. */
 struct hawk_error *hawk_session_types(struct hawk_session *session, struct hawk_block_types **ret);
 
-/** Returns the types of all blocks, made on first use. Reads. */
-struct hawk_error *hawk_session_type_table(struct hawk_session *session,
+/** Returns the types of all blocks, made on first use. `flows`: also those that debug information
+ * gives, until the next question; they take longer. Reads. */
+struct hawk_error *hawk_session_type_table(struct hawk_session *session, bool flows,
 					   const struct hawk_types **ret);
+void hawk_session_drop_types(struct hawk_session *session);
 
 /** Returns the query in the options of HAWK_TAKES_QUERY; points into `settings`. */
 struct hawk_block_query hawk_settings_query(const struct hawk_settings *settings);

@@ -51,12 +51,17 @@ static void drop_dominators(struct hawk_session *session)
 	session->dominators = NULL;
 }
 
-void hawk_session_drop_heap(struct hawk_session *session)
+void hawk_session_drop_types(struct hawk_session *session)
 {
 	if (session->type_table)
 		hawk_types_deinit(session->type_table);
 	free(session->type_table);
 	session->type_table = NULL;
+}
+
+void hawk_session_drop_heap(struct hawk_session *session)
+{
+	hawk_session_drop_types(session);
 	hawk_block_types_destroy(session->types);
 	session->types = NULL;
 	if (session->paths)
@@ -322,12 +327,14 @@ struct hawk_error *hawk_session_types(struct hawk_session *session, struct hawk_
 	return err;
 }
 
-struct hawk_error *hawk_session_type_table(struct hawk_session *session,
+struct hawk_error *hawk_session_type_table(struct hawk_session *session, bool flows,
 					   const struct hawk_types **ret)
 {
 	struct hawk_block_types *names;
 	struct hawk_error *err = NULL;
 
+	if (flows && session->type_table && !session->type_table->flows)
+		hawk_session_drop_types(session);
 	if (!session->type_table) {
 		CLEANUP(free_ptr) struct hawk_types *types = calloc(1, sizeof(*types));
 
@@ -335,7 +342,7 @@ struct hawk_error *hawk_session_type_table(struct hawk_session *session,
 		if (!err)
 			err = hawk_session_readable(session);
 		if (!err)
-			err = hawk_types_make(session->heap, names, session->symbols, types);
+			err = hawk_types_make(session->heap, names, session->symbols, flows, types);
 		if (!err)
 			session->type_table = take_ptr(&types);
 	}
@@ -374,7 +381,7 @@ struct hawk_error *hawk_session_filter(struct hawk_session *session, struct hawk
 					 "--age: ages of blocks need the tracer: hawk-core run -- "
 					 "PROGRAM");
 	if (query.type)
-		err = hawk_session_type_table(session, &types);
+		err = hawk_session_type_table(session, false, &types);
 	if (err)
 		return err;
 	return hawk_block_filter_create(session->heap, session->symbols, types, &query, ret);

@@ -31,7 +31,7 @@ static struct hawk_error *read_types(struct hawk_session *session, struct types 
 		ret->report.retained ? hawk_session_graph(session) : hawk_session_heap(session);
 
 	if (!err && session->heap->knows)
-		err = hawk_session_type_table(session, &ret->report.types);
+		err = hawk_session_type_table(session, true, &ret->report.types);
 	if (!err)
 		err = hawk_session_report(session);
 	if (!err)

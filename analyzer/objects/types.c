@@ -88,9 +88,9 @@ struct hawk_error *hawk_types_add(struct hawk_types *types, const struct hawk_ty
 }
 
 struct hawk_error *hawk_types_make(const struct hawk_heap *heap, struct hawk_block_types *names,
-				   struct hawk_symbols *symbols, struct hawk_types *ret)
+				   struct hawk_symbols *symbols, bool flows, struct hawk_types *ret)
 {
-	struct hawk_types types = {.heap = heap};
+	struct hawk_types types = {.heap = heap, .flows = flows};
 	struct hawk_error *err = NULL;
 
 	types.of_block = calloc((size_t)heap->index.count + 1, sizeof(*types.of_block));
@@ -101,7 +101,7 @@ struct hawk_error *hawk_types_make(const struct hawk_heap *heap, struct hawk_blo
 		types.items[types.count++] = (struct hawk_type){.origin = HAWK_TYPE_NONE};
 	if (!err)
 		err = hawk_types_from_heap(&types, names, symbols);
-	if (!err)
+	if (!err && flows)
 		err = hawk_types_from_dwarf(&types, symbols);
 	if (err)
 		hawk_types_deinit(&types);

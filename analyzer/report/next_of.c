@@ -231,7 +231,8 @@ void hawk_next_of_types(const struct hawk_types_report *report, struct hawk_next
 		const struct hawk_type *type =
 			hawk_types_at(report->types, report->list->items[i].type);
 
-		if (type->origin < HAWK_TYPE_INTERNAL &&
+		/* Other verbs do not know the types of debug information. */
+		if (type->origin < HAWK_TYPE_DWARF &&
 		    hawk_next_add_type(ret, "merge-paths", type->name,
 				       "who holds the type's blocks"))
 			return;

@@ -15,7 +15,7 @@ static struct hawk_types types_of(struct class_world *world)
 {
 	struct hawk_types types;
 
-	check(hawk_types_make(&world->heap, world->report.types, world->symbols, &types));
+	check(hawk_types_make(&world->heap, world->report.types, world->symbols, false, &types));
 	return types;
 }
 

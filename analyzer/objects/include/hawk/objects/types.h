@@ -41,12 +41,15 @@ struct hawk_types {
 	size_t count, capacity;
 	uint32_t *slots; /**< hash table of items by id; 0 = free */
 	size_t slot_count;
+	bool flows; /**< types flowed from variables, too */
 };
 
-/** Types what the heap and first words tell. The arguments must outlive `ret`, which is to be
- * deinitialized after success only. Reads; blocks of a process that runs on stay without a type. */
+/** Types what the heap and first words tell and, with `flows`, debug information. The arguments
+ * must outlive `ret`, which is to be deinitialized after success only. Reads; blocks of a process
+ * that runs on stay without a type. */
 struct hawk_error *hawk_types_make(const struct hawk_heap *heap, struct hawk_block_types *names,
-				   struct hawk_symbols *symbols, struct hawk_types *ret);
+				   struct hawk_symbols *symbols, bool flows,
+				   struct hawk_types *ret);
 /** Accepts zeros. */
 void hawk_types_deinit(struct hawk_types *types);
 
