@@ -33,12 +33,13 @@ QUERIES = [
     "SELECT kind, count(*) FROM leaks GROUP BY 1 ORDER BY 1", "SELECT type, count(*) FROM blocks GROUP BY 1 ORDER BY 1",
     "SELECT * FROM threads", "SELECT * FROM mappings", "SELECT * FROM modules",
 ]
+GUESTS = ["--guest=none"]  # a snapshot does not keep the types of their objects
 PIECE = 6  # bytes of a secret in a row that must not be found
 FRAME = struct.Struct("<IHHQQQQQQQ")  # formats/hawk_snapshot.h
 
 
 def snapshot(source, to, *options, codes=(hawk.EXIT_OK,), **more):
-    done = hawk.run([hawk.CORE, "snapshot", "-q", "-o", to, *options, *source], **more)
+    done = hawk.run([hawk.CORE, "snapshot", "-q", *GUESTS, "-o", to, *options, *source], **more)
     hawk.expect(done.returncode in codes, f"snapshot {source}: {done.returncode} {done.stderr[-500:]}")
     return done
 
@@ -80,7 +81,7 @@ def places_of(core):
 
 
 def answer(folder_name, name, words):
-    done = subprocess.run(hawk.question([hawk.CORE, words[0], name, *words[1:]]), cwd=os.path.join(folder, folder_name), check=False,
+    done = subprocess.run(hawk.question([hawk.CORE, words[0], *GUESTS, name, *words[1:]]), cwd=os.path.join(folder, folder_name), check=False,
                           capture_output=True, timeout=240)
     text = done.stdout.decode("utf-8", "replace") + done.stderr.decode("utf-8", "replace")
     return done.returncode, normal(text)
