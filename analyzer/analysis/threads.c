@@ -238,37 +238,47 @@ static struct hawk_error *take_thread(const struct hawk_threads_wish *wish,
 	return err;
 }
 
-static int compare_tids(const void *left, const void *right)
-{
-	const struct hawk_thread_work *const *a = left, *const *b = right;
+/** A thread by the number that locks have. */
+struct inner {
+	uint32_t tid, number;
+};
 
-	return ((*a)->thread->tid > (*b)->thread->tid) - ((*a)->thread->tid < (*b)->thread->tid);
+static int compare_inner(const void *left, const void *right)
+{
+	const struct inner *a = left, *b = right;
+
+	return (a->tid > b->tid) - (a->tid < b->tid);
 }
 
-/* Finds the owners' threads. */
+/* Finds the owners' threads. From then on, locks have the target's numbers of threads. */
 static struct hawk_error *find_owners(const struct hawk_target *target, struct hawk_threads *ret)
 {
-	CLEANUP(free_ptr)
-	struct hawk_thread_work **by_tid = calloc(ret->count + 1, sizeof(*by_tid));
+	bool is_kept = hawk_target_snapshot(target); /* it has the target's numbers */
+	CLEANUP(free_ptr) struct inner *by_tid = calloc(ret->count + 1, sizeof(*by_tid));
 
 	if (!by_tid)
 		return &hawk_enomem;
-	for (uint32_t i = 0; i < ret->count; i++)
-		by_tid[i] = &ret->items[i];
-	qsort(by_tid, ret->count, sizeof(*by_tid), compare_tids);
 	for (uint32_t i = 0; i < ret->count; i++) {
-		const struct hawk_thread wanted = {.tid = ret->items[i].lock.owner_tid};
-		const struct hawk_thread_work key = {.thread = &wanted}, *key_at = &key;
-		struct hawk_thread_work **found = wanted.tid
-							  ? bsearch(&key_at, by_tid, ret->count,
-								    sizeof(*by_tid), compare_tids)
-							  : NULL;
+		const struct hawk_thread *thread = ret->items[i].thread;
 
-		if (found)
-			ret->items[i].owner = (uint32_t)(*found - ret->items);
-		else if (wanted.tid && !hawk_target_is_incomplete(target))
-			ret->items[i].owner_ended = true;
-		ret->ended_owners += ret->items[i].owner_ended;
+		by_tid[i] =
+			(struct inner){is_kept ? thread->tid : hawk_lock_tid_of(target, thread), i};
+	}
+	qsort(by_tid, ret->count, sizeof(*by_tid), compare_inner);
+	for (uint32_t i = 0; i < ret->count; i++) {
+		struct hawk_thread_work *work = &ret->items[i];
+		const struct inner key = {.tid = work->lock.owner_tid};
+		const struct inner *found =
+			key.tid ? bsearch(&key, by_tid, ret->count, sizeof(key), compare_inner)
+				: NULL;
+
+		if (found) {
+			work->owner = found->number;
+			work->lock.owner_tid = ret->items[found->number].thread->tid;
+		} else if (key.tid && !hawk_target_is_incomplete(target)) {
+			work->owner_ended = true;
+			ret->ended_owners++;
+		}
 	}
 	return NULL;
 }

@@ -55,15 +55,25 @@ static uint32_t read_number(const struct hawk_target *target, uint64_t address)
 		       : 0;
 }
 
-static const struct hawk_thread *find_thread(const struct hawk_target *target, uint32_t tid)
+uint32_t hawk_lock_tid_of(const struct hawk_target *target, const struct hawk_thread *thread)
+{
+	const struct hawk_thread_layout *layout = hawk_descriptor_layout(target);
+	const struct hawk_descriptors descriptors = {.target = target, .layout = layout};
+	uint64_t descriptor = layout ? hawk_descriptor_of(&descriptors, thread) : 0;
+	uint32_t tid = descriptor ? read_number(target, descriptor + layout->tid) : 0;
+
+	return tid ? tid : thread->tid;
+}
+
+static bool is_thread(const struct hawk_target *target, uint32_t tid)
 {
 	size_t count;
 	const struct hawk_thread *threads = hawk_target_threads(target, &count);
 
 	for (size_t i = 0; i < count; i++)
-		if (threads[i].tid == tid)
-			return &threads[i];
-	return NULL;
+		if (hawk_lock_tid_of(target, &threads[i]) == tid)
+			return true;
+	return false;
 }
 
 /* Returns true if the thread holds the address in a register, or in the innermost frames. */
@@ -116,7 +126,7 @@ static uint32_t stream_owner(const struct hawk_target *target, uint64_t address)
 		return 0;
 	for (size_t i = 0; i < count && owner; i++)
 		if (threads[i].thread_pointer == owner)
-			return threads[i].tid;
+			return hawk_lock_tid_of(target, &threads[i]);
 	return 0;
 }
 
@@ -136,7 +146,7 @@ static void tell(const struct hawk_target *target, const struct hawk_futex *fute
 	ret->owner_tid = stream_owner(target, futex->address);
 	if (ret->owner_tid)
 		ret->kind = HAWK_LOCK_STREAM;
-	else if (find_thread(target, owner))
+	else if (owner && is_thread(target, owner))
 		*ret = (struct hawk_lock){HAWK_LOCK_MUTEX, futex->address, owner};
 	else
 		ret->kind = HAWK_LOCK_INTERNAL;

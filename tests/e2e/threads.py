@@ -115,13 +115,14 @@ def is_waiting(pid, tid):
         return False
 
 
-def start():
-    process = subprocess.Popen([program], stdout=subprocess.PIPE, text=True, cwd=folder, preexec_fn=hawk.allow_cores)
+def start(before=()):
+    process = subprocess.Popen([*before, program], stdout=subprocess.PIPE, text=True, cwd=folder, preexec_fn=hawk.allow_cores)
     tids = {}
     for _ in range(THREADS):
         name, tid = process.stdout.readline().split()
         tids.setdefault(name, []).append(int(tid))
-    hawk.wait_for(lambda: all(is_waiting(process.pid, tids[name][0]) for name in WANTED), 60, "threads that wait")
+    if not before:
+        hawk.wait_for(lambda: all(is_waiting(process.pid, tids[name][0]) for name in WANTED), 60, "threads that wait")
     return process, tids
 
 
@@ -168,6 +169,25 @@ def check_stacks(document, core):
         hawk.expect(all(name in rest for name in ours), f"{thread['tid']}: {ours}, gdb: {gdb.get(thread['tid'])}")
 
 
+def check_namespace():
+    """Locks have the numbers of the process's own PID namespace, the kernel's files those of ours."""
+    unshare = [hawk.need("unshare"), "--pid", "--fork", "--kill-child", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+    if hawk.run([*unshare, "true"]).returncode:
+        print("no namespaces here")
+        return
+    process, inner = start(before=unshare)
+    try:
+        with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
+            pid = int(file.read())
+        hawk.wait_for(lambda: sum(is_waiting(pid, tid) for tid in os.listdir(f"/proc/{pid}/task")) == len(WANTED), 60, "waits")
+        document = threads_of(None, "--pid", str(pid))
+    finally:
+        process.kill()
+        process.wait()
+    ended = [thread["tid"] for thread in document["threads"] if (thread["waits_for"] or {}).get("owner_ended")]
+    hawk.expect_equal((document["deadlock_count"], len(ended)), (2, 1), f"in a namespace: {inner}, ended: {ended}")
+
+
 def check_text(core):
     text = hawk.text_of("threads", core, codes=(1,), env={**os.environ, "COLUMNS": "80"})
     hawk.expect_columns(text, "threads")
@@ -208,4 +228,5 @@ hawk.expect_equal([thread["tid"] for thread in one["threads"]], [known["worker"]
 done_with = hawk.run([hawk.CORE, "threads", "--tid", "1", copy])
 hawk.expect_equal((done_with.returncode, "no thread 1" in done_with.stderr), (2, True), "--tid of no thread")
 check_smashed()
+check_namespace()
 hawk.finish()

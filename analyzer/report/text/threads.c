@@ -285,12 +285,22 @@ void hawk_threads_report_text(const struct hawk_threads_report *report,
 	put_groups(report, screen);
 }
 
-/** A way of waiting, and how many threads wait so. */
+/** A way of waiting, and how many threads wait so: "in ", "epoll_wait". */
 struct way {
-	const char *name;
-	bool is_lock;
+	const char *how, *name;
 	uint32_t count;
 };
+
+static struct way way_of(const struct hawk_thread_work *work)
+{
+	const char *lock = hawk_lock_kind_name(work->lock.kind);
+
+	if (lock)
+		return (struct way){"waiting for a ", lock, 0};
+	if (work->call.is_inside)
+		return (struct way){"in ", work->call.name, 0};
+	return (struct way){"", "running", 0};
+}
 
 static void count_way(struct way *ways, size_t *count, size_t max, struct way way)
 {
@@ -323,26 +333,16 @@ void hawk_threads_report_line(const struct hawk_threads_report *report,
 	CLEANUP(text) struct hawk_text text = {0};
 
 	for (uint32_t i = 0; i < threads->count; i++) {
-		const struct hawk_thread_work *work = &threads->items[i];
-		const char *lock = hawk_lock_kind_name(work->lock.kind);
-
-		if (work->thread->crashed || (threads->count == 1))
+		if (threads->items[i].thread->crashed)
 			continue;
 		others++;
-		count_way(ways, &count, WAYS_MAX,
-			  (struct way){lock                   ? lock
-				       : work->call.is_inside ? work->call.name
-							      : "running",
-				       lock != NULL, 0});
+		count_way(ways, &count, WAYS_MAX, way_of(&threads->items[i]));
 	}
 	left = others;
 	qsort(ways, count, sizeof(*ways), compare_ways);
 	for (size_t i = 0; i < count && i < WAYS_SHOWN; i++) {
 		hawk_text_printf(&text, "%s%s %s%s", i ? ", " : "",
-				 hawk_quantity_count(ways[i].count).text,
-				 ways[i].is_lock                    ? "waiting for a "
-				 : !strcmp(ways[i].name, "running") ? ""
-								    : "in ",
+				 hawk_quantity_count(ways[i].count).text, ways[i].how,
 				 ways[i].name);
 		left -= ways[i].count;
 	}
@@ -352,6 +352,5 @@ void hawk_threads_report_line(const struct hawk_threads_report *report,
 		hawk_output_puts(screen->output, "  others    ");
 		hawk_screen_wrapped(screen, hawk_text_string(&text), COLUMN, COLUMN);
 	}
-	for (uint32_t number = 1; number <= threads->deadlocks; number++)
-		put_deadlock(threads, number, screen);
+	put_deadlocks(threads, screen);
 }

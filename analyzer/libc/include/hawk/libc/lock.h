@@ -24,11 +24,13 @@ enum hawk_lock_kind {
 
 struct hawk_lock {
 	enum hawk_lock_kind kind;
-	uint64_t address;   /**< of the object; of the word if `kind` is NONE; 0 = no futex */
-	uint32_t owner_tid; /**< 0 = not locked, or the kind has no owner */
+	uint64_t address; /**< of the object; of the word if `kind` is NONE; 0 = no futex */
+	/** As the C library has it (hawk_lock_tid_of()); 0 = not locked, or the kind has no owner.
+	 */
+	uint32_t owner_tid;
 };
 
-/** What is known of a thread inside of futex(). */
+/** A thread that waits in futex(). */
 struct hawk_futex {
 	const struct hawk_thread *thread;
 	uint64_t address;
@@ -38,6 +40,10 @@ struct hawk_futex {
 
 /** Returns the kind of lock that a C library's function waits for, by the function's name. */
 enum hawk_lock_kind hawk_lock_kind_of(const char *function);
+
+/** Returns the thread's number as the C library knows it: in the process's own PID namespace, which
+ * need not be that of the target's numbers. Reads the target. */
+uint32_t hawk_lock_tid_of(const struct hawk_target *target, const struct hawk_thread *thread);
 
 /** Finds the lock. Reads the target. */
 void hawk_lock_find(const struct hawk_target *target, const struct hawk_futex *futex,
