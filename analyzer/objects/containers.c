@@ -100,6 +100,15 @@ static void add_link(const struct container *container, const struct hawk_link *
 	hawk_layouts_add_link(container->layouts, container->layout, link);
 }
 
+/* Adds a link to objects of type `value`, unless that is incomplete. */
+static void add_link_to(const struct container *container, struct hawk_link *link,
+			const struct hawk_dwarf_type *value)
+{
+	link->target = hawk_layouts_of(container->layouts, value);
+	if (link->target)
+		add_link(container, link);
+}
+
 /* Adds a pointer to the first node, and the place of their number (NULL = it is not kept). */
 static bool add_nodes(const struct container *container, const char *first, const char *number,
 		      const struct hawk_dwarf_type *value, const struct node *node,
@@ -135,9 +144,7 @@ static bool add_vector(const struct container *container)
 	    !hawk_dwarf_member_at(container->layouts->symbols, container->type, paths[0], &start) ||
 	    start.type->kind != HAWK_DWARF_POINTER) /* bits */
 		return false;
-	link.target = hawk_layouts_of(container->layouts, value);
-	if (link.target)
-		add_link(container, &link);
+	add_link_to(container, &link, value);
 	return true;
 }
 
@@ -149,9 +156,7 @@ static bool add_string(const struct container *container)
 
 	if (!value || !find(container, paths, 2, link.at))
 		return false;
-	link.target = hawk_layouts_of(container->layouts, value);
-	if (link.target)
-		add_link(container, &link);
+	add_link_to(container, &link, value);
 	return true;
 }
 
@@ -213,9 +218,7 @@ static bool add_deque(const struct container *container)
 
 	if (!value || !find(container, paths, PATHS_MAX, link.at))
 		return false;
-	link.target = hawk_layouts_of(container->layouts, value);
-	if (link.target)
-		add_link(container, &link);
+	add_link_to(container, &link, value);
 	return true;
 }
 
@@ -253,9 +256,7 @@ static bool add_optional(const struct container *container)
 
 	if (!value || !find(container, paths, 2, link.at))
 		return false;
-	link.target = hawk_layouts_of(container->layouts, value);
-	if (link.target)
-		add_link(container, &link);
+	add_link_to(container, &link, value);
 	return true;
 }
 
