@@ -27,8 +27,17 @@ enum {
 #else
 	ROOM_BYTES = 4 << 20, /**< a table of 100,000 abbreviations; stays in the heap's top */
 #endif
-	COMPRESSION_ZSTD = 2, /**< ELFCOMPRESS_ZSTD; elf.h of glibc 2.36 does not have it */
+	STACK_BYTES = 256 << 10, /**< reading a line table takes 150 KiB */
+	COMPRESSION_ZSTD = 2,    /**< ELFCOMPRESS_ZSTD; elf.h of glibc 2.36 does not have it */
 };
+
+void hawk_dwarf_reserve_stack(void)
+{
+	volatile char room[STACK_BYTES];
+
+	room[0] = 0;
+	(void)room[0];
+}
 
 bool hawk_dwarf_has_room(void)
 {

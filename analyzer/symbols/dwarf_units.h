@@ -125,6 +125,10 @@ bool hawk_dwarf_add_ranges(const struct hawk_dwarf *dwarf, Dwarf_Die *die, uint3
  */
 bool hawk_dwarf_has_room(void);
 
+/** Grows the stack as far as libdw will. Call before memory can be short: then the kernel would end
+ * the process instead. */
+void hawk_dwarf_reserve_stack(void);
+
 /** Returns an interned copy of `string`; NULL for NULL, or if memory runs out. */
 const char *hawk_dwarf_intern(struct hawk_dwarf *dwarf, const char *string);
 

@@ -433,6 +433,7 @@ struct hawk_error *hawk_symbols_create(const struct hawk_target *target,
 {
 	struct hawk_error *err;
 
+	hawk_dwarf_reserve_stack();
 	elf_version(EV_CURRENT);
 	__attribute__((cleanup(cleanup_symbols))) struct hawk_symbols *symbols =
 		calloc(1, sizeof(*symbols));
