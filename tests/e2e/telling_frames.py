@@ -131,7 +131,7 @@ def check_first_frames(sites):
     for lines in lines_of(sites, "two_lines"):
         hawk.expect(re.search(r"two_lines .*\+0x[0-9a-f]+ ", lines), f"their addresses are shown: {lines}")
     both = [lines.split()[0] for lines in sites.values() if "make_both" in lines]
-    hawk.expect(len(both) == 2 and "make_both" in both and any("vector" in name for name in both),
+    hawk.expect(len(both) == 2 and "make_both" in both and any(name.startswith("std::vector<") for name in both),
                 f"a vector and its array, made in one line: {both}")
     wrappers = {lines.split()[0] for lines in sites.values() if "two_wrappers" in lines}
     hawk.expect_equal(wrappers, {"zmalloc", "zcalloc"}, "wrappers where only they tell")

@@ -171,29 +171,42 @@ static void append_place(struct hawk_text *text, const struct hawk_screen *scree
 		hawk_utf8_append_middle_cut(text, place.bytes, width);
 }
 
-/** "(+2 wrappers)", "(guess)" */
+/** " (+2 wrappers)", " (+2)", " (guess)" */
 static void append_skipped(struct hawk_text *text, const struct hawk_stack_line *line,
-			   const struct beside *beside)
+			   const struct beside *beside, bool is_short)
 {
 	if (line->confidence == HAWK_FRAME_GUESS)
 		hawk_text_puts(text, " (guess)");
-	if (beside->skipped)
+	if (beside->skipped && is_short)
+		hawk_text_printf(text, " (+%zu)", beside->skipped);
+	else if (beside->skipped)
 		hawk_text_printf(text, " (+%zu wrapper%s)", beside->skipped,
 				 beside->skipped == 1 ? "" : "s");
 }
 
-static void append_function(struct hawk_text *text, const struct hawk_stack_line *line,
-			    const struct beside *beside, size_t width)
+static void append_name(struct hawk_text *text, const struct hawk_stack_line *line, size_t width)
 {
-	CLEANUP(text) struct hawk_text skipped = {0};
-
-	append_skipped(&skipped, line, beside);
-	if (width != SIZE_MAX)
-		width -= skipped.size < width ? skipped.size : width;
 	if (line->name.function)
 		hawk_function_name_append(text, line->name.function, width);
 	else
 		append_offset(text, line);
+}
+
+/** Shortens the words beside the name before the name. */
+static void append_function(struct hawk_text *text, const struct hawk_stack_line *line,
+			    const struct beside *beside, size_t width)
+{
+	CLEANUP(text) struct hawk_text name = {0}, skipped = {0};
+
+	append_name(&name, line, width);
+	append_skipped(&skipped, line, beside, false);
+	if (width != SIZE_MAX && name.size + skipped.size > width) {
+		hawk_text_clear(&name);
+		hawk_text_clear(&skipped);
+		append_skipped(&skipped, line, beside, true);
+		append_name(&name, line, width > skipped.size ? width - skipped.size : 0);
+	}
+	hawk_text_append(text, name.bytes, name.size);
 	hawk_text_append(text, skipped.bytes, skipped.size);
 }
 
