@@ -8,6 +8,7 @@
 
 #include "hawk/target/target.h"
 
+/** Snapshots hold these values: add new ones at the end. */
 enum hawk_lock_kind {
 	HAWK_LOCK_NONE = 0, /**< not the C library's, or not known */
 	HAWK_LOCK_MUTEX,    /**< pthread_mutex_t, std::mutex */
