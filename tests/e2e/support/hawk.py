@@ -108,12 +108,11 @@ def expect_columns(text, what, columns=80):
 
 
 def need(*programs):
-    """Paths of programs, or a skip."""
+    """Paths of programs, or a skip. Debian's own come first: a version manager's python3 is a shell script."""
     found = []
     for program in programs:
-        path = shutil.which(program) or next(
-            (p for p in glob.glob(f"/usr/lib/postgresql/*/bin/{program}")), None) or shutil.which(
-                program, path="/usr/sbin:/sbin:/usr/games")
+        path = shutil.which(program, path="/usr/bin:/bin:/usr/sbin:/sbin:/usr/games") or shutil.which(program) or next(
+            (p for p in glob.glob(f"/usr/lib/postgresql/*/bin/{program}")), None)
         if not path:
             skip(f"{program} is not installed")
         found.append(path)
