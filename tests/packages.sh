@@ -77,6 +77,7 @@ lua5.3 command:lua5.3
 lua5.4 command:lua5.4
 musl-tools command:musl-gcc
 stress-ng command:stress-ng
+qemu-user command:qemu-x86_64
 tcl8.6 command:tclsh8.6
 php8.2-cli command:php
 golang-go command:go

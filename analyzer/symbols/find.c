@@ -363,8 +363,9 @@ static void note_absence(struct finder *finder)
 	hawk_symbols_build_id_text(module->build_id, wanted_bytes(module), wanted);
 	hawk_findings_add(
 		findings, HAWK_FINDING_MISSING, false, "module-not-found*",
-		"no file was found for %s (build-id %s)",
-		module->path && module->path[0] ? module->path : "a module without a name", wanted);
+		"no file was found for %s (build-id %s)%s",
+		module->path && module->path[0] ? module->path : "a module without a name", wanted,
+		module->main && !finder->search->executable ? "; --exe=FILE names it" : "");
 }
 
 static void note_unverified(const struct finder *finder, const struct hawk_elf *binary)

@@ -57,10 +57,12 @@ static bool add_load(const struct hawk_target *target, struct hawk_elf_image *im
 
 	if (!program->p_memsz)
 		return true;
-	if (program->p_vaddr > bytes_max || program->p_memsz > bytes_max)
+	if (program->p_vaddr > bytes_max || program->p_memsz > bytes_max ||
+	    program->p_filesz > program->p_memsz)
 		return false;
 	load->start = image->bias + page_start(target, program->p_vaddr);
 	load->end = image->bias + page_end(target, program->p_vaddr + program->p_memsz);
+	load->file_end = image->bias + page_end(target, program->p_vaddr + program->p_filesz);
 	load->file_offset = page_start(target, program->p_offset);
 	load->flags = (program->p_flags & PF_R ? HAWK_MAPPING_READ : 0u) |
 		      (program->p_flags & PF_W ? HAWK_MAPPING_WRITE : 0u) |

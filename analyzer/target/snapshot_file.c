@@ -28,7 +28,8 @@ enum module_bit {
 	MODULE_MAIN = 1u << 1,
 	MODULE_VDSO = 1u << 2,
 	MODULE_DELETED = 1u << 3,
-	MODULE_BITS_MAX = 15,
+	MODULE_ORIGIN_SHIFT = 4,
+	MODULE_BITS_MAX = 63,
 };
 
 /** One number of a process: its offset and its size. */
@@ -150,10 +151,12 @@ static void save_modules(const struct hawk_target *target,
 		hawk_column_put(to, module->start);
 		hawk_column_put(to, module->end);
 		hawk_column_put(to, module->bias);
-		hawk_column_put(to, (module->has_bias ? MODULE_HAS_BIAS : 0) |
-					    (module->main ? MODULE_MAIN : 0) |
-					    (module->vdso ? MODULE_VDSO : 0) |
-					    (module->deleted ? MODULE_DELETED : 0));
+		hawk_column_put(to,
+				(module->has_bias ? MODULE_HAS_BIAS : 0) |
+					(module->main ? MODULE_MAIN : 0) |
+					(module->vdso ? MODULE_VDSO : 0) |
+					(module->deleted ? MODULE_DELETED : 0) |
+					(module->vdso ? 0 : module->origin << MODULE_ORIGIN_SHIFT));
 		hawk_column_put(to, module->build_id_bytes);
 		hawk_column_put_bytes(to, module->build_id, module->build_id_bytes);
 	}
@@ -327,6 +330,7 @@ static struct hawk_error *read_module(struct reader *reader, struct hawk_module 
 	module->main = bits & MODULE_MAIN;
 	module->vdso = bits & MODULE_VDSO;
 	module->deleted = bits & MODULE_DELETED;
+	module->origin = module->vdso ? HAWK_MODULE_BY_AUXV : bits >> MODULE_ORIGIN_SHIFT;
 	module->build_id_bytes =
 		(uint32_t)hawk_column_get_below(reader->cursor, HAWK_MODULE_BUILD_ID_MAX);
 	hawk_cursor_copy(reader->cursor, module->build_id, module->build_id_bytes);

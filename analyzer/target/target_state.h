@@ -77,6 +77,10 @@ size_t hawk_path_length(const char *path, bool *deleted);
 struct hawk_error *hawk_target_find_modules(struct hawk_target *target,
 					    struct hawk_findings *findings);
 
+/** target_links.c: completes the modules found so far; sorts them. */
+struct hawk_error *hawk_target_follow_links(struct hawk_target *target,
+					    struct hawk_findings *findings);
+
 /*
  * elf_image.c: the ELF header and program headers of a loaded file, read from the target's memory.
  * Hostile input like all memory of a target: counts and sizes are limited, and an image must be
@@ -89,6 +93,7 @@ enum { HAWK_ELF_IMAGE_HEADERS_MAX = 128 };
 struct hawk_elf_load {
 	uint64_t start;       /**< rounded down to a page */
 	uint64_t end;         /**< rounded up to a page */
+	uint64_t file_end;    /**< the same, without .bss */
 	uint64_t file_offset; /**< of `start` */
 	uint32_t flags;       /**< enum hawk_mapping_flag */
 };

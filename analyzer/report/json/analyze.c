@@ -275,6 +275,7 @@ struct hawk_error *hawk_report_json(const struct hawk_report *report, struct haw
 	}
 	if (report->suspects)
 		hawk_report_suspects_json(report->suspects, &json);
+	hawk_report_json_modules(report, &json);
 	hawk_json_end(&json, report->next, report->findings,
 		      hawk_findings_partial(report->findings));
 	return NULL;

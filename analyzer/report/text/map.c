@@ -91,6 +91,11 @@ void hawk_report_modules(const struct hawk_report *report, const struct hawk_scr
 			hawk_output_puts(screen->output, "(no build-id)");
 		hawk_output_puts(screen->output, "  ");
 		hawk_screen_foreign(screen, modules[i].path);
-		hawk_output_puts(screen->output, modules[i].deleted ? " (deleted)\n" : "\n");
+		if (modules[i].deleted)
+			hawk_output_puts(screen->output, " (deleted)");
+		if (modules[i].origin != HAWK_MODULE_BY_MAPPING && !modules[i].vdso)
+			hawk_output_printf(screen->output, "  (found by %s)",
+					   hawk_report_origin_name(&modules[i]));
+		hawk_output_puts(screen->output, "\n");
 	}
 }

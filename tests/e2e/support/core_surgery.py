@@ -6,6 +6,7 @@ import struct
 
 PT_LOAD, PT_NOTE = 1, 4
 NT_PRSTATUS, REGISTERS_OFFSET, RSP = 1, 112, 19
+NT_FILE = 0x46494c45
 WRITE = 2
 
 
@@ -19,16 +20,28 @@ def program_headers(data):
         yield at, kind, flags, start, address, file_size
 
 
-def thread_notes(data):
-    """Offsets of the headers of NT_PRSTATUS notes, and of their contents."""
+def notes(data, wanted):
+    """Offsets of the headers of notes of the type wanted, and of their contents."""
     for _, kind, _, start, _, size in program_headers(data):
         at = start
         while kind == PT_NOTE and at < start + size:
             name, length, note = struct.unpack_from("<III", data, at)
             contents = at + 12 + (name + 3 & ~3)
-            if note == NT_PRSTATUS:
+            if note == wanted:
                 yield at, contents
             at = contents + (length + 3 & ~3)
+
+
+def thread_notes(data):
+    return notes(data, NT_PRSTATUS)
+
+
+def without_file_note(data):
+    """A core that does not say which files were mapped."""
+    data = bytearray(data)
+    for at, _ in notes(data, NT_FILE):
+        struct.pack_into("<I", data, at + 8, 0x7fffffff)
+    return data
 
 
 def drop_segments(data, addresses):

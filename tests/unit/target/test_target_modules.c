@@ -296,7 +296,9 @@ WORLD_TEST(without_a_note_the_dynamic_linker_names_the_modules)
 	modules = modules_of(world, 2);
 	assert_int_equal(modules[0].start, 0x20000);
 	assert_true(modules[0].main);
+	assert_int_equal(modules[0].origin, HAWK_MODULE_BY_AUXV);
 	assert_string_equal(modules[1].path, "/lib/libb.so");
+	assert_int_equal(modules[1].origin, HAWK_MODULE_BY_LINK);
 	assert_true(modules[1].has_bias);
 	assert_int_equal(modules[1].bias, 0x50000);
 	assert_int_equal(modules[1].start, 0x50000);
@@ -307,4 +309,18 @@ WORLD_TEST(without_a_note_the_dynamic_linker_names_the_modules)
 	world_open(world);
 	modules_of(world, 2);
 	assert_non_null(world_finding(world, "link-map-endless"));
+}
+
+WORLD_TEST(without_a_note_only_mapped_code_makes_a_header_a_module)
+{
+	const struct hawk_mapping *mapping;
+
+	add_library(world, 0x10000, NULL);
+	add_header(world, 0x20000, (struct synthetic_elf){.bytes = 0x4000}, 4, DATA, NULL);
+	synthetic_core_set_layout(world->core,
+				  (struct synthetic_layout){.without_file_note = true});
+	world_open(world);
+	assert_int_equal(modules_of(world, 1)->origin, HAWK_MODULE_BY_HEADER);
+	mapping = hawk_target_mapping_at(world->target, 0x10000);
+	assert_null(mapping->path); /* nothing names it */
 }

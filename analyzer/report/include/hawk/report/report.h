@@ -74,7 +74,12 @@ void hawk_report_modules(const struct hawk_report *report, const struct hawk_scr
 void hawk_report_findings(const struct hawk_findings *findings, bool partial,
 			  const struct hawk_screen *screen);
 
+/** Returns what showed that this is a module: "link_map" ... */
+const char *hawk_report_origin_name(const struct hawk_module *module);
+
 struct hawk_json;
+/** "modules" */
+void hawk_report_json_modules(const struct hawk_report *report, struct hawk_json *json);
 /** "by" and "groups" */
 void hawk_report_json_groups(const struct hawk_report *report, struct hawk_json *json);
 /** "scopes" */

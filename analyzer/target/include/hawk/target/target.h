@@ -64,6 +64,15 @@ struct hawk_thread {
 
 enum { HAWK_MODULE_BUILD_ID_MAX = 64 };
 
+/** What showed that a module is one. */
+enum hawk_module_origin {
+	HAWK_MODULE_BY_MAPPING = 0, /**< the path of a mapping: NT_FILE, /proc/PID/maps */
+	HAWK_MODULE_BY_LINK,        /**< the dynamic linker's list (link_map) */
+	HAWK_MODULE_BY_AUXV,        /**< the auxiliary vector: program, vdso */
+	HAWK_MODULE_BY_HEADER,      /**< an ELF header at the start of a mapping, nothing else */
+	HAWK_MODULE_ORIGINS,
+};
+
 /** A mapped ELF file. Sorted by start. */
 struct hawk_module {
 	const char *path; /**< as the target names it; "" if unknown; owned by the target */
@@ -76,6 +85,7 @@ struct hawk_module {
 	bool deleted; /**< the path ended in " (deleted)", which is cut off */
 	uint8_t build_id[HAWK_MODULE_BUILD_ID_MAX];
 	uint32_t build_id_bytes; /**< 0 = none found in the target's memory */
+	uint8_t origin;          /**< enum hawk_module_origin */
 };
 
 /** Returns true for a program that is not position-independent: nothing in it is relocated. */
