@@ -212,9 +212,6 @@ static void add_sums(struct hawk_heap_sums *to, const struct hawk_heap_sums *fro
 {
 	to->clipped += from->clipped;
 	to->header_bytes += from->header_bytes;
-	to->heap_bytes += from->heap_bytes;
-	to->zero_bytes += from->zero_bytes;
-	to->touched_bytes += from->touched_bytes;
 }
 
 void hawk_join_end(struct hawk_join *join, struct hawk_heap_sums *sums)

@@ -12,6 +12,7 @@
 #include "heaps.h"
 #include "join.h"
 #include "hawk/heap/lost.h"
+#include "hawk/heap/touched.h"
 #include "hawk/base/parallel.h"
 #include "hawk/base/quantity.h"
 #include "site_map.h"
@@ -38,6 +39,10 @@ struct tallies {
 	uint64_t blocks_max; /**< the index takes at most */
 	char *refusal; /**< the reason why the index lacks further blocks; NULL = it has all */
 	struct hawk_heaps_walk heaps;
+	struct hawk_touched touched; /**< empty: not asked */
+	size_t run;                  /**< the first one that ends above `covered` */
+	uint64_t covered;            /**< the end of all blocks so far */
+	uint64_t untouched_bytes;    /**< of these */
 	/** By depth: the number among `items` of the latest block that may be carved up. */
 	uint32_t latest[HAWK_BLOCK_DEPTH_MAX + 1];
 	uint64_t sample_mean;
@@ -58,6 +63,26 @@ static inline uint32_t add_block(const struct tallies *tallies, const struct haw
 	tally->objects++;
 	tally->bytes += block->size;
 	return number;
+}
+
+/* Counts a block's bytes in pages of zeros, but those of blocks around it. */
+static void add_untouched(struct tallies *tallies, const struct hawk_target *target,
+			  const struct hawk_block *block)
+{
+	const struct hawk_touched *touched = &tallies->touched;
+	uint64_t start = block->start > tallies->covered ? block->start : tallies->covered;
+	uint64_t end = block->start + block->size;
+
+	if (start >= end)
+		return;
+	tallies->covered = end;
+	while (tallies->run < touched->count && touched->runs[tallies->run].end <= start)
+		tallies->run++;
+	if (tallies->run < touched->count && touched->runs[tallies->run].start <= start &&
+	    touched->runs[tallies->run].end >= end)
+		return;
+	tallies->untouched_bytes += hawk_target_present_between(target, start, end) -
+				    hawk_touched_between(touched, start, end);
 }
 
 /* Goes on counting when blocks can no longer be numbered. */
@@ -91,6 +116,7 @@ static struct hawk_error *take_blocks(struct tallies *tallies, const struct hawk
 		const struct hawk_block *block = &blocks[i];
 
 		tallies->latest[block->depth] = add_block(tallies, block);
+		add_untouched(tallies, tallies->heaps.heap->target, block);
 		if (!block->depth)
 			continue;
 		/* Carved bytes no longer belong to the outer block. */
@@ -125,6 +151,7 @@ static void free_tallies(struct tallies *tallies)
 	free(tallies->items);
 	free(tallies->samples);
 	free(tallies->refusal);
+	hawk_touched_deinit(&tallies->touched);
 	hawk_heaps_end(&tallies->heaps);
 }
 
@@ -312,12 +339,14 @@ static bool headers_stay(const struct hawk_heap *heap)
 	return heap->knows & HAWK_HEAP_CONTENTS && !hawk_target_process(heap->target)->live;
 }
 
-static struct hawk_error *account(struct hawk_heap *heap)
+static struct hawk_error *account(const struct tallies *tallies, struct hawk_heap *heap)
 {
 	const struct hawk_heap_found *found = &heap->found[0];
 
-	return found->source->account ? found->source->account(found, heap)
-				      : hawk_accounting_make(heap, &heap->accounting);
+	if (found->source->account)
+		return found->source->account(found, heap);
+	heap->accounting = hawk_accounting_make(heap, &tallies->touched, tallies->untouched_bytes);
+	return NULL;
 }
 
 static bool needs_small_granules(const struct hawk_heap *heap)
@@ -377,6 +406,8 @@ static struct hawk_error *find_blocks(struct hawk_findings *findings, struct tal
 		err = hawk_block_index_use_small_granules(&heap->index);
 	if (!err && heap->knows & HAWK_HEAP_HEADERS && !headers_stay(heap))
 		err = hawk_block_index_keep_heads(&heap->index, bytes);
+	if (!err && !heap->found[0].source->account)
+		err = hawk_touched_make(heap->target, &tallies->touched);
 	if (!err)
 		err = walk(tallies, heap);
 	if (err)
@@ -390,7 +421,7 @@ static struct hawk_error *find_blocks(struct hawk_findings *findings, struct tal
 	if (err)
 		return err;
 	report_unaccounted(heap, findings);
-	return account(heap);
+	return account(tallies, heap);
 }
 
 static struct hawk_error *make_sites(struct hawk_findings *findings, const struct tallies *tallies,
@@ -426,7 +457,7 @@ static struct hawk_error *load_sites(struct hawk_findings *findings, struct hawk
 	struct hawk_error *err = hawk_block_index_init(&heap->index, 0);
 
 	if (!err)
-		err = account(heap);
+		err = heap->found[0].source->account(&heap->found[0], heap);
 	if (err)
 		return err;
 	report_unaccounted(heap, findings);

@@ -16,6 +16,7 @@ struct hawk_heap_record {
 	struct hawk_heap_sums sums;
 	uint64_t overlapping, implausible; /**< of `damages`, also from older writers */
 	struct hawk_accounting accounting;
+	uint64_t reserved; /**< numbers of older writers */
 	/* Snapshots of older writers lack the following. */
 	struct hawk_heap_origin origins[HAWK_HEAP_SOURCES_MAX];
 	unsigned origin_count;

@@ -23,9 +23,9 @@ static const size_t numbers[] = {
 	offsetof(struct hawk_heap_record, implausible),
 	SUM(clipped),
 	SUM(header_bytes),
-	SUM(heap_bytes),
-	SUM(zero_bytes),
-	SUM(touched_bytes),
+	offsetof(struct hawk_heap_record, reserved),
+	offsetof(struct hawk_heap_record, reserved),
+	offsetof(struct hawk_heap_record, reserved),
 	ACCOUNT(requested_bytes),
 	ACCOUNT(header_bytes),
 	ACCOUNT(heap_bytes),
@@ -36,6 +36,7 @@ static const size_t numbers[] = {
 	ACCOUNT(tracer_bytes),
 	ACCOUNT(tracer_touched_bytes),
 	ACCOUNT(other_bytes),
+	ACCOUNT(untouched_bytes), /* older files end before it */
 };
 
 enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };

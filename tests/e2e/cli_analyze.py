@@ -124,6 +124,9 @@ def check_process():
     hawk.expect(64 << 10 < heap["touched_bytes"] < heap["writable_bytes"] - 800000, f"{heap}")
     size = re.search(r"^  memory +([\d.]+) KiB in non-zero pages \(RES in top also counts file pages\)$",
                      text_of(core), re.MULTILINE)
+    parts = heap["header_bytes"] + heap["overhead_bytes"] + heap["tracer_touched_bytes"] + heap["other_touched_bytes"]
+    hawk.expect_equal(heap["inuse_bytes"] - heap["untouched_bytes"] + parts, heap["touched_bytes"], "shares of 100 %")
+    hawk.expect(heap["untouched_bytes"] > 800000, f"{heap}")
     hawk.expect(size and abs(float(size[1]) - heap["touched_bytes"] / 1024) < 1, f"{size} {heap['touched_bytes']}")
     hawk.expect_equal((process["signal"], process["signal_name"], process["fault_address"],
                        process["live"]), (11, "SIGSEGV", "0x8", False), "process")

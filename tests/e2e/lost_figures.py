@@ -108,7 +108,7 @@ def expect_live(target):
     heap = document("analyze", target)["heap"]
     live = heap["inuse_objects"], heap["inuse_bytes"]
     text = hawk.text_of("analyze", target, codes=CODES)
-    hawk.expect(f"\nHeap: {live[0]:,} live blocks, {size_text(live[1])} of " in text, f"text: {live} in {text}")
+    hawk.expect(f"\nHeap: {live[0]:,} live blocks, {size_text(live[1])}; " in text, f"text: {live} in {text}")
     rows = hawk.sql(target, "SELECT count(*) AS objects, sum(size) AS bytes FROM blocks")
     hawk.expect_equal([pair(row) for row in rows], [live], "sql")
     for format_, read in (("folded", exports.read_folded), ("speedscope", exports.read_speedscope)):

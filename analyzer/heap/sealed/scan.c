@@ -24,13 +24,12 @@ static_assert(HAWK_SCAN_PAGE_GRANULES <= UINT16_MAX, "granules of a page are sto
 struct hawk_scan_marks {
 	uint64_t live[HAWK_SCAN_MASK_WORDS]; /**< the top bit of word 0 is set */
 	uint64_t dead[HAWK_SCAN_MASK_WORDS]; /**< a trace id below the plan's, and a seal not 0 */
-	bool zero;
 };
 
 /* SSE2 is part of x86-64. `biased_count` is the trace count with the top bit flipped: SSE2
  * compares signed numbers only. */
 static inline void mark_line(const uint8_t *bytes, size_t granule, __m128i biased_count,
-			     __m128i *any, struct hawk_scan_marks *ret)
+			     struct hawk_scan_marks *ret)
 {
 	const __m128i *line = (const __m128i *)(bytes + granule * HAWK_GRANULE_BYTES);
 	__m128i a = _mm_loadu_si128(line);
@@ -49,7 +48,6 @@ static inline void mark_line(const uint8_t *bytes, size_t granule, __m128i biase
 	uint64_t live = (unsigned)_mm_movemask_ps(word0_high);
 	uint64_t dead = (unsigned)_mm_movemask_ps((__m128)_mm_andnot_si128(unsealed, low));
 
-	*any = _mm_or_si128(*any, _mm_or_si128(_mm_or_si128(a, b), _mm_or_si128(c, d)));
 	ret->live[granule / 64] |= live << granule % 64;
 	ret->dead[granule / 64] |= dead << granule % 64;
 }
@@ -58,24 +56,22 @@ static void mark_candidates(const uint8_t *bytes, size_t granules, uint32_t trac
 			    struct hawk_scan_marks *ret)
 {
 	__m128i biased_count = _mm_set1_epi32((int)(trace_count ^ UINT32_C(0x80000000)));
-	__m128i any = _mm_setzero_si128();
 	size_t i = 0;
 
 	memset(ret, 0, sizeof(*ret));
 	for (; i + HAWK_SCAN_LINE_GRANULES <= granules; i += HAWK_SCAN_LINE_GRANULES) {
 		hawk_prefetch_ahead(bytes + i * HAWK_GRANULE_BYTES);
-		mark_line(bytes, i, biased_count, &any, ret);
+		mark_line(bytes, i, biased_count, ret);
 	}
 	if (i < granules) {
 		uint8_t rest[HAWK_SCAN_LINE_GRANULES * HAWK_GRANULE_BYTES] = {0};
 		struct hawk_scan_marks last = {0};
 
 		memcpy(rest, bytes + i * HAWK_GRANULE_BYTES, (granules - i) * HAWK_GRANULE_BYTES);
-		mark_line(rest, 0, biased_count, &any, &last);
+		mark_line(rest, 0, biased_count, &last);
 		ret->live[i / 64] |= last.live[0] << i % 64;
 		ret->dead[i / 64] |= last.dead[0] << i % 64;
 	}
-	ret->zero = _mm_movemask_epi8(_mm_cmpeq_epi8(any, _mm_setzero_si128())) == 0xffff;
 }
 
 /* Unmarks the live granules whose seal does not fit. */
@@ -131,7 +127,6 @@ void hawk_scan_page(const struct hawk_sweep_plan *plan, const uint8_t *bytes, si
 	mark_candidates(bytes, granules, plan->trace_count, &marks);
 	test_live(plan, bytes, address, &marks, ret);
 	test_dead(plan, bytes, address, &marks, ret);
-	ret->zero = marks.zero;
 }
 
 unsigned hawk_scan_large_offset(const struct hawk_target *target, uint64_t header_address)

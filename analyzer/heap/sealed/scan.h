@@ -26,7 +26,6 @@ enum {
 struct hawk_scan_page {
 	unsigned live_count;
 	unsigned dead_count;
-	bool zero; /**< the page is all zeros */
 	uint16_t live[HAWK_SCAN_PAGE_GRANULES];
 	uint16_t dead[HAWK_SCAN_PAGE_GRANULES];
 	/** The two header words of each live granule. */

@@ -167,40 +167,10 @@ static inline void resolve(struct hawk_sweep_state *sweep, const struct hawk_blo
 		set_candidate(sweep, block);
 }
 
-static void leave_mapping(struct hawk_sweep_state *sweep)
-{
-	if (sweep->mapping_is_heap) {
-		sweep->result.sums.heap_bytes += sweep->mapping_swept_bytes;
-		sweep->result.sums.zero_bytes += sweep->mapping_zero_bytes;
-	}
-	sweep->mapping_swept_bytes = 0;
-	sweep->mapping_zero_bytes = 0;
-}
-
-/* Enters a share, past the hole before it. */
-static void enter_share(struct hawk_sweep_state *sweep, const struct hawk_sweep_share *share)
-{
-	uint64_t covered = covered_end(&sweep->resolver);
-	uint64_t hole_bytes = share->start - share->hole;
-
-	if (sweep->mapping != share->mapping) {
-		leave_mapping(sweep);
-		sweep->mapping = share->mapping;
-		sweep->mapping_is_heap = covered > sweep->mappings[share->mapping].start;
-	}
-	sweep->result.swept_bytes += hole_bytes;
-	sweep->mapping_swept_bytes += hole_bytes;
-	if (covered > share->hole)
-		hole_bytes = share->start - hawk_least(covered, share->start);
-	sweep->mapping_zero_bytes += hole_bytes;
-}
-
 /* Adds the counts that do not depend on neighbouring shares. */
 static void count_found(struct hawk_sweep_state *sweep, const struct hawk_sweep_found *found)
 {
-	sweep->result.swept_bytes += found->swept_bytes;
-	sweep->mapping_swept_bytes += found->swept_bytes;
-	sweep->result.sums.touched_bytes += found->touched_bytes;
+	sweep->result.swept_bytes += found->share.start - found->share.hole + found->swept_bytes;
 	sweep->result.dead += found->dead;
 	for (size_t i = 0; i < found->implausible && i < HAWK_SWEEP_BAD_MAX; i++)
 		hawk_damages_add(sweep->damages, &(struct hawk_damage){
@@ -211,7 +181,6 @@ static void count_found(struct hawk_sweep_state *sweep, const struct hawk_sweep_
 	if (found->implausible > HAWK_SWEEP_BAD_MAX)
 		sweep->damages->counts[HAWK_DAMAGE_HEADER] +=
 			found->implausible - HAWK_SWEEP_BAD_MAX;
-	sweep->mapping_is_heap |= found->count != 0;
 }
 
 static uint64_t header_address(const struct hawk_block *block)
@@ -222,18 +191,8 @@ static uint64_t header_address(const struct hawk_block *block)
 /* Resolves blocks one by one. */
 static void resolve_found(struct hawk_sweep_state *sweep, const struct hawk_sweep_found *found)
 {
-	const struct hawk_span *zero = found->zeros;
-	const struct hawk_span *zero_end = zero + found->zero_count;
-
-	for (size_t i = 0; i <= found->count; i++) {
-		uint64_t header = i < found->count ? header_address(&found->blocks[i]) : UINT64_MAX;
-
-		for (; zero < zero_end && zero->start < header; zero++)
-			if (zero->start >= covered_end(&sweep->resolver))
-				sweep->mapping_zero_bytes += zero->end - zero->start;
-		if (i < found->count)
-			resolve(sweep, &found->blocks[i]);
-	}
+	for (size_t i = 0; i < found->count; i++)
+		resolve(sweep, &found->blocks[i]);
 }
 
 /* Settles all earlier blocks: later ones cannot change them. */
@@ -250,12 +209,7 @@ static void settle(struct hawk_sweep_state *sweep)
 static void count_apart(struct hawk_sweep_state *sweep, const struct hawk_sweep_found *found)
 {
 	struct hawk_sweep_resolver *resolver = &sweep->resolver;
-	uint64_t covered = covered_end(resolver);
 
-	/* No block of the share begins below such pages: they come first. */
-	sweep->mapping_zero_bytes += found->zero_bytes;
-	for (size_t i = 0; i < found->zero_count && found->zeros[i].start < covered; i++)
-		sweep->mapping_zero_bytes -= found->zeros[i].end - found->zeros[i].start;
 	if (!found->count)
 		return;
 	sweep->result.sums.blocks += found->count;
@@ -273,7 +227,7 @@ void hawk_sweep_decide(struct hawk_sweep_state *sweep, const struct hawk_sweep_f
 	*apart = found->apart && (!found->count || header_address(&found->blocks[0]) >=
 							   sweep->resolver.furthest_of_all);
 	begin_batch(sweep);
-	enter_share(sweep, &found->share);
+	sweep->mapping = found->share.mapping;
 	count_found(sweep, found);
 	if (!*apart) {
 		resolve_found(sweep, found);
@@ -288,7 +242,6 @@ void hawk_sweep_decide(struct hawk_sweep_state *sweep, const struct hawk_sweep_f
 void hawk_sweep_finish(struct hawk_sweep_state *sweep)
 {
 	begin_batch(sweep);
-	leave_mapping(sweep);
 	settle(sweep);
 	end_batch(sweep);
 }

@@ -21,9 +21,8 @@ struct hawk_error *hawk_sweep_found_init(struct hawk_sweep_found *found, uint64_
 
 	*found = (struct hawk_sweep_found){
 		.blocks = malloc(granules * sizeof(*found->blocks)),
-		.zeros = calloc(share_bytes / HAWK_SCAN_PAGE_BYTES, sizeof(*found->zeros)),
 	};
-	if (found->blocks && found->zeros)
+	if (found->blocks)
 		return NULL;
 	hawk_sweep_found_deinit(found);
 	return &hawk_enomem;
@@ -32,7 +31,6 @@ struct hawk_error *hawk_sweep_found_init(struct hawk_sweep_found *found, uint64_
 void hawk_sweep_found_deinit(struct hawk_sweep_found *found)
 {
 	free(found->blocks);
-	free(found->zeros);
 	*found = (struct hawk_sweep_found){0};
 }
 
@@ -126,14 +124,7 @@ static void find_in_page(struct hawk_sweep_finder *finder, const uint8_t *bytes,
 
 	hawk_scan_page(finder->plan, bytes, size / HAWK_GRANULE_BYTES, address, page);
 	found->dead += page->dead_count;
-	if (!page->zero) {
-		found->touched_bytes += size;
-		find_blocks(finder, address, found);
-		return;
-	}
-	found->zeros[found->zero_count++] = (struct hawk_span){address, address + size};
-	if (address >= found->furthest)
-		found->zero_bytes += size;
+	find_blocks(finder, address, found);
 }
 
 /* Searches a share; skips unreadable memory page by page. */
@@ -212,7 +203,6 @@ struct hawk_error *hawk_sweep_find(struct hawk_sweep_finder *finder, struct hawk
 	*found = (struct hawk_sweep_found){
 		.share = found->share,
 		.blocks = found->blocks,
-		.zeros = found->zeros,
 		.apart = true,
 	};
 	err = find_in_share(finder, found);

@@ -269,9 +269,7 @@ static struct hawk_error *prepare(struct hawk_sweep *sweep, unsigned parts,
 		err = hawk_sweep_found_init(&sweep->slots[i].found, sweep->walk.share_bytes);
 	sweep->state.target = sweep->target;
 	sweep->state.damages = damages;
-	sweep->state.mappings = sweep->walk.mappings;
 	sweep->state.extents = sweep->extents;
-	sweep->state.mapping = SIZE_MAX;
 	init_finder(sweep, &sweep->finder);
 	return err;
 }

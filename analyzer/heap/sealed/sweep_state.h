@@ -74,13 +74,7 @@ struct hawk_sweep_found {
 	uint64_t bytes;        /**< sizes, if they lie apart */
 	uint64_t header_bytes; /**< likewise */
 
-	/** Readable pages (or parts) that are all zeros. */
-	struct hawk_span *zeros;
-	size_t zero_count;
-	uint64_t zero_bytes; /**< of the zero pages that no earlier block of the share covers, if
-				blocks lie apart */
 	uint64_t swept_bytes;
-	uint64_t touched_bytes;
 	uint64_t dead;
 	uint64_t implausible;
 	/** Addresses of the first implausible headers, and their first words. */
@@ -143,15 +137,10 @@ struct hawk_sweep_resolver {
 /** The state of deciding, in order of addresses. */
 struct hawk_sweep_state {
 	const struct hawk_target *target;
-	const struct hawk_mapping *mappings;
 	const struct hawk_extent *extents;
 	struct hawk_damages *damages;
 
-	size_t mapping; /**< the current one; SIZE_MAX = none yet */
-	uint64_t mapping_swept_bytes;
-	uint64_t mapping_zero_bytes; /**< added to heap_zero_bytes if the mapping proves to be heap
-				      */
-	bool mapping_is_heap;
+	size_t mapping; /**< the current one */
 
 	struct hawk_sweep_resolver resolver;
 	struct hawk_sweep_result result;

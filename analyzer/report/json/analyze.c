@@ -150,6 +150,8 @@ static void put_heap(const struct hawk_report *report, struct hawk_json *json)
 	hawk_json_put_integer(json, "inuse_objects", heap->sums.blocks);
 	hawk_json_put_integer(json, "inuse_bytes", heap->sums.bytes);
 	hawk_leaks_report_json_sums(report->leaks, json);
+	hawk_json_put_integer_if(json, "untouched_bytes", memory->measured,
+				 memory->untouched_bytes);
 	hawk_json_put_integer_if(json, "header_bytes", swept, memory->header_bytes);
 	hawk_json_put_integer_if(json, "overhead_bytes", swept, memory->overhead_bytes);
 	hawk_json_put_integer_if(json, "never_used_bytes", memory->measured,
@@ -157,6 +159,10 @@ static void put_heap(const struct hawk_report *report, struct hawk_json *json)
 	hawk_json_put_integer_if(json, "heap_bytes", swept, memory->heap_bytes);
 	hawk_json_put_integer(json, "tracer_bytes",
 			      swept ? memory->tracer_bytes : heap->totals.tracer_bytes);
+	hawk_json_put_integer_if(json, "tracer_touched_bytes", memory->measured,
+				 memory->tracer_touched_bytes);
+	hawk_json_put_integer_if(json, "other_touched_bytes", memory->measured,
+				 hawk_accounting_other_touched(memory));
 	hawk_json_put_integer_if(json, "writable_bytes", swept, memory->writable_bytes);
 	hawk_json_put_integer_if(json, "touched_bytes", memory->measured, memory->touched_bytes);
 	hawk_json_put_integer_if(json, "alloc_objects", counted, heap->totals.alloc_objects);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Prints the heap's totals: the uses of the process's writable memory.
+ * Prints the heap's totals: the uses of the memory that counts against the process.
  */
 #include <stdio.h>
 
@@ -39,7 +39,8 @@ static void put_row(const struct hawk_screen *screen, const char *name, uint64_t
 	hawk_output_printf(screen->output, "  %-10s %11s", name, hawk_quantity_bytes(bytes).text);
 	if (screen->full)
 		hawk_output_printf(screen->output, " %20s", hawk_quantity_count(bytes).text);
-	hawk_output_printf(screen->output, "  %8s  ", hawk_quantity_share(bytes, whole).text);
+	hawk_output_printf(screen->output, "  %8s  ",
+			   whole ? hawk_quantity_share(bytes, whole).text : "");
 	hawk_screen_faint(screen, "%s", remark);
 	hawk_output_puts(screen->output, "\n");
 }
@@ -130,28 +131,47 @@ static void put_counted(const struct hawk_report *report, const struct hawk_scre
 	put_annotations(report, screen);
 }
 
-/** Prints the uses of writable memory; the tracer uses none under sources without headers. */
+/** Prints memory that is reserved but takes up none: it has no share. */
+static void put_untouched(const struct hawk_accounting *memory, const struct hawk_screen *screen)
+{
+	uint64_t bytes = memory->writable_bytes > memory->touched_bytes
+				 ? memory->writable_bytes - memory->touched_bytes
+				 : 0;
+	CLEANUP(text) struct hawk_text remark = {0};
+
+	hawk_text_puts(&remark, "zero pages");
+	if (memory->untouched_bytes)
+		hawk_text_printf(&remark, "; %s of live blocks",
+				 hawk_quantity_bytes(memory->untouched_bytes).text);
+	put_row(screen, "untouched", bytes, 0, hawk_text_string(&remark));
+}
+
+/** Prints the uses of memory that counts against the process; the tracer uses none under sources
+ * without headers. */
 static void put_memory(const struct hawk_heap *heap, const struct hawk_screen *screen)
 {
 	const struct hawk_accounting *memory = &heap->accounting;
-	uint64_t whole = memory->writable_bytes;
+	bool measured = memory->measured;
+	bool exact = hawk_heap_all_know(heap, HAWK_HEAP_EXACT);
+	uint64_t whole = measured ? memory->touched_bytes : memory->writable_bytes;
 
-	if (hawk_heap_all_know(heap, HAWK_HEAP_EXACT))
-		put_row(screen, "requested", memory->requested_bytes, whole,
-			"by the program, live");
-	else
-		put_row(screen, "usable", memory->requested_bytes, whole, "live blocks");
+	put_row(screen, exact ? "requested" : "usable",
+		memory->requested_bytes - memory->untouched_bytes, whole,
+		exact ? "by the program, live" : "live blocks");
 	if (heap->knows & HAWK_HEAP_HEADERS)
 		put_row(screen, "headers", memory->header_bytes, whole,
 			"the tracer's, before each block");
 	put_row(screen, "allocator", memory->overhead_bytes, whole,
 		"free and cached chunks, rest of its mappings");
-	if (memory->measured)
-		put_row(screen, "unused", memory->never_used_bytes, whole,
-			"zero pages of the heap");
 	if (heap->knows & HAWK_HEAP_HEADERS)
-		put_row(screen, "tracer", memory->tracer_bytes, whole, "its stacks and counters");
-	put_row(screen, "other", memory->other_bytes, whole, "thread stacks, data segments, mmap");
+		put_row(screen, "tracer",
+			measured ? memory->tracer_touched_bytes : memory->tracer_bytes, whole,
+			"its stacks and counters");
+	put_row(screen, "other",
+		measured ? hawk_accounting_other_touched(memory) : memory->other_bytes, whole,
+		"thread stacks, data segments, mmap");
+	if (measured)
+		put_untouched(memory, screen);
 }
 
 static void append_sum(struct hawk_text *text, uint64_t bytes, const char *what)
@@ -221,15 +241,19 @@ static void put_fragmentation(const struct hawk_fragmentation *fragmentation,
 void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen *screen)
 {
 	const struct hawk_heap *heap = report->heap;
+	const struct hawk_accounting *memory = &heap->accounting;
 
 	if (!(heap->knows & HAWK_HEAP_ACCOUNTING)) {
 		put_counted(report, screen);
 		return;
 	}
-	hawk_screen_heading(screen, "Heap: %s live blocks, %s of %s writable memory",
+	hawk_screen_heading(screen, "Heap: %s live blocks, %s; %s of memory %s",
 			    hawk_quantity_count(heap->sums.blocks).text,
-			    hawk_quantity_bytes(heap->accounting.requested_bytes).text,
-			    hawk_quantity_bytes(heap->accounting.writable_bytes).text);
+			    hawk_quantity_bytes(memory->requested_bytes).text,
+			    hawk_quantity_bytes(memory->measured ? memory->touched_bytes
+								 : memory->writable_bytes)
+				    .text,
+			    memory->measured ? "touched" : "writable");
 	put_memory(heap, screen);
 	put_fragmentation(report->fragmentation, screen);
 	put_allocators(heap, screen);

@@ -6,6 +6,8 @@
  *
  *     heap_bytes = requested_bytes + header_bytes + overhead_bytes + never_used_bytes
  *     writable_bytes = heap_bytes + tracer_bytes + other_bytes
+ *     touched_bytes = requested_bytes - untouched_bytes + header_bytes + overhead_bytes
+ *                     + tracer_touched_bytes + hawk_accounting_other_touched()
  *
  * (up to blocks whose end the core does not hold). The allocator's structures are not read, so
  * `overhead_bytes` is the rest: rounding, free memory that it keeps, its bookkeeping. The extent of
@@ -19,14 +21,15 @@
 
 struct hawk_accounting {
 	uint64_t requested_bytes;  /**< of live blocks, as requested by the program */
+	uint64_t untouched_bytes;  /**< part of requested_bytes: in pages of zeros */
 	uint64_t header_bytes;     /**< the tracer's headers, alignment padding included */
 	uint64_t heap_bytes;       /**< memory of the heaps in which blocks were found */
-	uint64_t never_used_bytes; /**< part of heap_bytes: pages of zeros outside of blocks */
+	uint64_t never_used_bytes; /**< part of heap_bytes: in pages of zeros, outside of blocks */
 	uint64_t overhead_bytes;   /**< part of heap_bytes: the rest */
 
 	uint64_t writable_bytes; /**< of writable memory in the core, or of the process */
 	uint64_t touched_bytes;  /**< part of writable_bytes: pages that are not all zeros */
-	/** never_used_bytes and touched_bytes are known: the source looked at every page. */
+	/** The three sums of pages are known. Older snapshots of untraced processes lack them. */
 	bool measured;
 
 	uint64_t tracer_bytes;         /**< of the trace table and its scratch, as far as present */
@@ -36,9 +39,14 @@ struct hawk_accounting {
 };
 
 struct hawk_heap;
+struct hawk_touched;
 
-/** Makes the accounting from regions and sums of a heap that was walked. Reads the tracer's
- * extents, so a live target must still be held. */
-struct hawk_error *hawk_accounting_make(const struct hawk_heap *heap, struct hawk_accounting *ret);
+/** Makes the accounting of a heap that was walked; `untouched_bytes` are of its blocks. */
+struct hawk_accounting hawk_accounting_make(const struct hawk_heap *heap,
+					    const struct hawk_touched *touched,
+					    uint64_t untouched_bytes);
+
+/** Returns what of `other_bytes` is touched. */
+uint64_t hawk_accounting_other_touched(const struct hawk_accounting *of);
 
 #endif

@@ -78,10 +78,6 @@ struct hawk_heap_sums {
 	uint64_t carved_bytes;   /**< of these and their headers */
 	uint64_t clipped;        /**< live blocks whose end the core does not hold */
 	uint64_t header_bytes;   /**< the tracer's headers and alignment padding */
-	uint64_t heap_bytes;     /**< readable bytes of the mappings in which blocks were found */
-	uint64_t zero_bytes;     /**< of heap_bytes: pages of zeros outside of blocks (never used,
-				    or given back) */
-	uint64_t touched_bytes;  /**< of all writable memory: pages that are not all zeros */
 };
 
 struct hawk_accounting;

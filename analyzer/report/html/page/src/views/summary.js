@@ -76,17 +76,17 @@ function crash(report) {
   );
 }
 
-/** What the writable memory is made of; the parts add up to it. */
+/** What the touched memory is made of; the parts add up to it. Older snapshots know writable memory only. */
 function ledger(heap) {
-  const known = heap.writable_bytes ?? 0;
+  const measured = heap.touched_bytes !== null;
+  const whole = (measured ? heap.touched_bytes : heap.writable_bytes) ?? 0;
   const parts = [
-    ["requested", heap.traced ? "by the program, live" : "live blocks, usable sizes", heap.inuse_bytes],
+    ["requested", heap.traced ? "by the program, live" : "live blocks, usable sizes", heap.inuse_bytes - (heap.untouched_bytes ?? 0)],
     ["headers", "the tracer's, before each block", heap.header_bytes],
     ["allocator", "free and cached chunks", heap.overhead_bytes],
-    ["unused", "zero pages of the heap", heap.never_used_bytes],
-    ["tracer", "its stacks and counters", heap.tracer_bytes],
+    ["tracer", "its stacks and counters", measured ? heap.tracer_touched_bytes : heap.tracer_bytes],
   ].filter(([, , size]) => size);
-  const rest = known - parts.reduce((sum, [, , size]) => sum + size, 0);
+  const rest = whole - parts.reduce((sum, [, , size]) => sum + size, 0);
   if (rest > 0) parts.push(["other", "thread stacks, data segments, mmap", rest]);
   return parts;
 }
@@ -96,12 +96,13 @@ function memory(report) {
   if (heap.unknown)
     return h("section", { class: "card" }, h("h2", {}, "Where its memory is"), h("p", {}, `Unknown: ${heap.unknown}. ${heap.traced === false ? "Next time start it with: hawk-core run -- PROGRAM ARGUMENTS" : ""}`));
   const parts = ledger(heap);
-  const whole = heap.writable_bytes ?? parts.reduce((sum, [, , size]) => sum + size, 0);
+  const whole = parts.reduce((sum, [, , size]) => sum + size, 0);
+  const untouched = heap.writable_bytes - heap.touched_bytes;
   return h(
     "section",
     { class: "card" },
     h("h2", {}, "Where its memory is"),
-    h("p", { class: "figure" }, h("b", {}, bytes(heap.inuse_bytes)), ` live in ${plural(heap.inuse_objects, "block")}`, heap.writable_bytes ? h("span", { class: "faint" }, ` of ${bytes(heap.writable_bytes)} writable memory`) : null),
+    h("p", { class: "figure" }, h("b", {}, bytes(heap.inuse_bytes)), ` live in ${plural(heap.inuse_objects, "block")}`, heap.writable_bytes ? h("span", { class: "faint" }, `; ${bytes(whole)} of memory ${heap.touched_bytes === null ? "writable" : "touched"}`) : null),
     h("div", { class: "stacked", "aria-hidden": "true" }, parts.map(([name, , size]) => h("span", { class: `part-${name}`, "width%": (100 * size) / whole }))),
     h(
       "table",
@@ -109,6 +110,7 @@ function memory(report) {
       h("thead", { class: "unseen" }, h("tr", {}, ["What", "Bytes", "Share"].map((t) => h("th", { scope: "col" }, t)))),
       h("tbody", {}, parts.map(([name, what, size]) => h("tr", {}, h("th", { scope: "row" }, h("i", { class: `dot part-${name}`, "aria-hidden": "true" }), name, " ", h("small", {}, what)), h("td", { class: "number" }, bytes(size)), h("td", { class: "number faint" }, share(size, whole))))),
     ),
+    heap.touched_bytes !== null && untouched > 0 ? h("p", { class: "faint" }, `${bytes(untouched)} more reserved, in zero pages${heap.untouched_bytes ? `; ${bytes(heap.untouched_bytes)} of them in live blocks` : ""}`) : null,
     heap.alloc_objects ? h("p", { class: "faint" }, `${plural(heap.alloc_objects, "block")} (${bytes(heap.alloc_bytes)}) allocated in ${Number(heap.uptime_seconds).toFixed(1)} s by ${plural(heap.threads, "thread")}`) : null,
     free(report),
     leaks(report),
