@@ -207,6 +207,7 @@ struct hawk_error *hawk_session_open(struct hawk_session *session,
 	struct hawk_symbols_options options = {
 		.sysroot = settings->sysroot,
 		.debug_directory = settings->debug_directory,
+		.system_debug_directory = getenv("HAWK_DEBUG_DIR"),
 		.executable = settings->executable,
 	};
 	struct hawk_error *err = hawk_session_begin(session, settings, core);

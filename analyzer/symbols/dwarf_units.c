@@ -308,8 +308,8 @@ static struct hawk_error *attach_shared(struct hawk_dwarf *dwarf, bool *usable)
 	*usable = true;
 	if (size <= 0)
 		return NULL;
-	err = hawk_symbols_find_shared(dwarf->search->debug_directory, dwarf->elf->path, name, id,
-				       (size_t)size, &refused, &dwarf->shared_elf);
+	err = hawk_symbols_find_shared(dwarf->search, dwarf->elf->path, name, id, (size_t)size,
+				       &refused, &dwarf->shared_elf);
 	err = hawk_symbols_tell_unread(dwarf->search, err, &refused);
 	if (err)
 		return err;

@@ -21,8 +21,6 @@ enum {
 	EMBEDDED_BYTES_MAX = 256 << 20,
 };
 
-static const char default_debug_directory[] = "/usr/lib/debug";
-
 struct finder {
 	const struct hawk_symbols_search *search;
 	const struct hawk_symbol_module *module;
@@ -223,12 +221,12 @@ static struct hawk_error *find_in_directories(const struct hawk_symbols_search *
 		find_by_id(search->debug_directory, id, bytes, suffix, findings, &refused, ret);
 
 	if (!err && search->sysroot &&
-	    snprintf(below, sizeof(below), "%s%s", search->sysroot, default_debug_directory) <
-		    (int)sizeof(below))
+	    snprintf(below, sizeof(below), "%s%s", search->sysroot,
+		     search->system_debug_directory) < (int)sizeof(below))
 		err = find_by_id(below, id, bytes, suffix, findings, &refused, ret);
 	if (!err)
-		err = find_by_id(default_debug_directory, id, bytes, suffix, findings, &refused,
-				 ret);
+		err = find_by_id(search->system_debug_directory, id, bytes, suffix, findings,
+				 &refused, ret);
 	return err;
 }
 
@@ -267,7 +265,7 @@ static struct hawk_error *find_by_link(const struct hawk_symbols_search *search,
 				       const struct hawk_elf *binary, const char *location,
 				       struct hawk_elf **ret)
 {
-	const char *roots[] = {"", search->debug_directory, default_debug_directory};
+	const char *roots[] = {"", search->debug_directory, search->system_debug_directory};
 	GElf_Word crc = 0;
 	const char *name = dwelf_elf_gnu_debuglink(binary->elf, &crc);
 	const char *slash = strrchr(location, '/');
@@ -467,9 +465,9 @@ struct hawk_error *hawk_symbols_find(const struct hawk_symbols_search *search,
 	return NULL;
 }
 
-struct hawk_error *hawk_symbols_find_shared(const char *debug_directory, const char *beside,
-					    const char *name, const uint8_t *id, size_t bytes,
-					    bool *refused, struct hawk_elf **ret)
+struct hawk_error *hawk_symbols_find_shared(const struct hawk_symbols_search *search,
+					    const char *beside, const char *name, const uint8_t *id,
+					    size_t bytes, bool *refused, struct hawk_elf **ret)
 {
 	const char *slash = strrchr(beside, '/');
 	char path[PATH_MAX];
@@ -477,9 +475,10 @@ struct hawk_error *hawk_symbols_find_shared(const char *debug_directory, const c
 
 	if (bytes > HAWK_MODULE_BUILD_ID_MAX)
 		return NULL;
-	err = find_by_id(debug_directory, id, bytes, ".debug", NULL, refused, ret);
+	err = find_by_id(search->debug_directory, id, bytes, ".debug", NULL, refused, ret);
 	if (!err)
-		err = find_by_id(default_debug_directory, id, bytes, ".debug", NULL, refused, ret);
+		err = find_by_id(search->system_debug_directory, id, bytes, ".debug", NULL, refused,
+				 ret);
 	if (err || *ret)
 		return err;
 	if (name[0] == '/')

@@ -14,6 +14,7 @@
 struct hawk_symbols_search {
 	const char *sysroot;
 	const char *debug_directory;
+	const char *system_debug_directory; /**< never NULL */
 	const char *executable;
 	const char *root;    /**< "/proc/PID/root" of a live process, or NULL */
 	const char *program; /**< path of the main module if its own is empty, or NULL */
@@ -42,9 +43,9 @@ struct hawk_error *hawk_symbols_find(const struct hawk_symbols_search *search,
  * relative to the file `beside`, or by build-id. `*ret` stays NULL if none is found. Sets
  * `*refused` if an unusable file lies where libdw would look too.
  */
-struct hawk_error *hawk_symbols_find_shared(const char *debug_directory, const char *beside,
-					    const char *name, const uint8_t *id, size_t bytes,
-					    bool *refused, struct hawk_elf **ret);
+struct hawk_error *hawk_symbols_find_shared(const struct hawk_symbols_search *search,
+					    const char *beside, const char *name, const uint8_t *id,
+					    size_t bytes, bool *refused, struct hawk_elf **ret);
 
 /** Turns HAWK_ERROR_OS into a finding and sets `*told`; passes NULL and other errors on. */
 struct hawk_error *hawk_symbols_tell_unread(const struct hawk_symbols_search *search,

@@ -394,7 +394,11 @@ static bool copy_string(struct hawk_symbols *symbols, const char *from, const ch
 
 static bool copy_options(struct hawk_symbols *symbols, const struct hawk_symbols_options *options)
 {
+	const char *system = options->system_debug_directory;
+
 	return copy_string(symbols, options->sysroot, &symbols->search.sysroot) &&
+	       copy_string(symbols, system ? system : "/usr/lib/debug",
+			   &symbols->search.system_debug_directory) &&
 	       copy_string(symbols, options->debug_directory, &symbols->search.debug_directory) &&
 	       copy_string(symbols, options->executable, &symbols->search.executable);
 }

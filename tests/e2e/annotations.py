@@ -222,7 +222,6 @@ def check_stress(options):
         hawk.expect_equal(types, {"odd": 8}, f"types with {options}")
 
 
-hawk.debug_directory = None  # it would be in the words of the answers
 folder = hawk.temporary_folder()
 for name, options in (("gcc", ("-O2",)), ("clang", ("-O0",)),
                       ("gcc", ("-O1", "-no-pie", "-fno-pic"))):

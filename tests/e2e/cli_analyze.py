@@ -51,11 +51,10 @@ def check_no_plumbing_first():
 def check_core_alone():
     """hawk-core CORE is hawk-core analyze CORE."""
     for options in ([], ["--top", "1", "--no-suspects"]):
-        debug = [f"--debug-dir={hawk.debug_directory}"] if hawk.debug_directory else []
-        done = hawk.run([hawk.CORE, core, *debug, *options])
+        done = hawk.run([hawk.CORE, core, *options])
         wanted = (0, text_of(*options, core), "")
         hawk.expect_equal((done.returncode, done.stdout, done.stderr), wanted, f"CORE {options}")
-        done = hawk.run([hawk.CORE, *options, *debug, core])
+        done = hawk.run([hawk.CORE, *options, core])
         hawk.expect_equal((done.returncode, done.stdout, done.stderr), wanted, f"{options} CORE")
 
 
@@ -167,8 +166,9 @@ def check_depth_and_top():
     hawk.expect_equal(len(rows), 2, "--top 2 in text")
     part = text.split("Top sites")[1]
     lines = re.findall(r"^      (\S+)", part, re.M)
-    # A frame without a name (of libstdc++) has its caller with it.
-    hawk.expect_equal(len(lines) - sum(line.startswith("+0x") for line in lines), 2, f"--depth 1: one line a site: {lines}")
+    # A frame without a name (of libstdc++) has its caller with it, if that has one.
+    nameless = sum(line.startswith("+0x") for line in lines)
+    hawk.expect(2 <= len(lines) <= 2 + nameless, f"--depth 1: one line a site: {lines}")
 
 
 def check_two_lists():
@@ -319,7 +319,6 @@ def check_cause():
                       "what the kernel notes of a process")
 
 
-hawk.debug_directory = None  # it would be in the words of the answers
 folder = hawk.temporary_folder()
 core, _ = cli_world.crash(folder)
 untraced, _ = cli_world.crash(folder, "abort", environment=hawk.plain_environment())

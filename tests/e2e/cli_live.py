@@ -125,7 +125,6 @@ def check_untraced_process():
     hawk.expect("By structures of glibc" in done.stdout, f"its heap: {done.stdout}")
 
 
-hawk.debug_directory = None  # it would be in the words of the answers
 folder = hawk.temporary_folder()
 world = hawk.spawn([cli_world.build(folder)], env=hawk.tracer_environment(), stdout=subprocess.PIPE, text=True)
 found = {}

@@ -142,7 +142,6 @@ def check_hostile_names():
                 f"message: {done.stderr!r}")
 
 
-hawk.debug_directory = None  # it would be in the words of the answers
 folder = hawk.temporary_folder()
 core, _ = cli_world.crash(folder)
 hawk.run_checks(globals())

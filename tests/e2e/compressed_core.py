@@ -134,8 +134,7 @@ def check_pipe(packed):
         done = ask("-", "growth", "--json", stdin=file, env=environment)
     hawk.expect(answer(done) == answer(ask(core, "growth", "--json")), f"a file: {done.stderr!r}")
     with open(core, "rb") as file:
-        debug = [f"--debug-dir={hawk.debug_directory}"] if hawk.debug_directory else []
-        done = hawk.run([hawk.CORE, "-n", "1", "--no-suspects", *debug, "-"], stdin=file)
+        done = hawk.run([hawk.CORE, "-n", "1", "--no-suspects", "-"], stdin=file)
     hawk.expect_equal(done.stdout, ask(core, "analyze", "-n", "1", "--no-suspects").stdout, "no verb")
     hawk.expect_equal(os.listdir(place), [], "left in TMPDIR")
 

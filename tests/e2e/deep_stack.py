@@ -111,6 +111,7 @@ def check_cut(depth):
     os.unlink(core)
 
 
+hawk.use_debug_files()
 folder = hawk.temporary_folder()
 program = hawk.compile_program(os.path.join(folder, "deep_stack"), ["deep_stack.c"],
                                flags=["-O1", "-g", "-fno-optimize-sibling-calls", "-pthread"])

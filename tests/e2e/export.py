@@ -272,7 +272,6 @@ def expect_nothing():
         hawk.expect_equal(found, {}, f"{format_}: stacks")
 
 
-hawk.debug_directory = None
 folder = hawk.temporary_folder()
 core = globals()["make_" + sys.argv[1]]() if sys.argv[1] != "orderd" else orderd()
 analysis = hawk.analyze(core)

@@ -382,7 +382,6 @@ def check_untraced_core():
     folder_has("holders.heapsnapshot", "holders.hprof")
 
 
-hawk.debug_directory = None
 folder = hawk.temporary_folder()
 out = os.path.join(folder, "out")
 os.mkdir(out)

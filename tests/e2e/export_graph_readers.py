@@ -118,7 +118,6 @@ def check_devtools():
         expect_the_same(found, "DevTools")
 
 
-hawk.debug_directory = None
 folder = hawk.temporary_folder()
 core = make_core()
 snapshot = heap_snapshot.export(core, os.path.join(folder, "core.heapsnapshot"))

@@ -194,7 +194,6 @@ def read_duckdb():
         hawk.expect(re.match(r"20\d\d-\d\d-\d\d", found["time"] or ""), f"duckdb: time {found['time']}")
 
 
-hawk.debug_directory = None
 folder = hawk.temporary_folder()
 go_environment = {**os.environ, "HOME": folder, "PPROF_TMPDIR": folder, "PPROF_BINARY_PATH": folder}
 core, _ = hawk.crash([os.path.join(hawk.SAMPLES, "orderd"), "--requests", "12000", "--crash", "segv"],

@@ -93,7 +93,7 @@ def start_perl():
 def kill_while_it_is_read(process, seconds, *arguments):
     """Asks of the process, and kills it so long after it stood still; (exit code, stdout, stderr)."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-        asked = subprocess.Popen(hawk.question([hawk.CORE, *arguments, "--pid", str(process.pid)]), stdout=out, stderr=err)
+        asked = subprocess.Popen([hawk.CORE, *arguments, "--pid", str(process.pid)], stdout=out, stderr=err)
         while asked.poll() is None and hawk.state_of(process.pid) != "t":
             pass
         time.sleep(seconds)

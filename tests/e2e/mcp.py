@@ -212,7 +212,6 @@ def check_filter():
     hawk.expect(hawk.read(log).decode().endswith(plain), "what the filter got")
 
 
-hawk.debug_directory = None  # the server is asked without it
 folder = os.path.realpath(hawk.temporary_folder())
 core, truth = holder_world.crash(folder)
 hawk.run_checks(globals())

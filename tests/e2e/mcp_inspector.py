@@ -43,7 +43,6 @@ def check_calls():
 
 inspector = os.path.join(readers.packages(os.path.join(readers.SCRIPTS, "inspector"), "inspector"),
                          "@modelcontextprotocol/inspector/clients/launcher/build/index.js")
-hawk.debug_directory = None
 folder = hawk.temporary_folder()
 core, truth = holder_world.crash(folder)
 hawk.run_checks(globals())

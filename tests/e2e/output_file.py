@@ -210,7 +210,6 @@ def check_shell():
     hawk.expect_equal(os.listdir(where), ["answer"], "shell: files")
 
 
-hawk.debug_directory = None  # not every command here is run with it
 folder = hawk.temporary_folder()
 core, _ = cli_world.crash(folder)
 hawk.run_checks(globals())

@@ -40,7 +40,7 @@ class Command:
         asked.write(commands)
         asked.seek(0)
         environment = dict(os.environ, LD_PRELOAD=clock, **({"STOP_FROM": "1"} if steps else {}))
-        self.process = hawk.spawn(hawk.question([hawk.CORE, *arguments]), stdin=asked, stdout=self.output, stderr=end,
+        self.process = hawk.spawn([hawk.CORE, *arguments], stdin=asked, stdout=self.output, stderr=end,
                                   env=environment, start_new_session=True, preexec_fn=heed_signals)
         os.close(end)
         asked.close()
@@ -113,7 +113,7 @@ def drawn(text):
 
 def check_drawn(arguments, command, code):
     """The answer is the same, nothing is left, and all lines are bars; shares by stage."""
-    plain = subprocess.run(hawk.question([hawk.CORE, *arguments]), capture_output=True)
+    plain = subprocess.run([hawk.CORE, *arguments], capture_output=True)
     hawk.expect_equal(code, plain.returncode, f"{arguments}: exit code")
     hawk.expect_equal(command.answer(), plain.stdout, f"{arguments}: the answer")
     hawk.expect_equal(screen(command.text), "", f"{arguments}: left on the terminal")

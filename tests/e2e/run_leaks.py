@@ -13,8 +13,7 @@ BLOCK = 100
 
 
 def run(program, *options):
-    where = [f"--debug-dir={hawk.debug_directory}"] if hawk.debug_directory else []
-    return hawk.run([hawk.CORE, "run", "-q", *where, *options, "--", *program], env=hawk.plain_environment(), cwd=folder)
+    return hawk.run([hawk.CORE, "run", "-q", *options, "--", *program], env=hawk.plain_environment(), cwd=folder)
 
 
 def lost_in(path):

@@ -104,7 +104,6 @@ def run(program, folder, options):
     return core, core and hawk.analyze(core)
 
 
-hawk.debug_directory = None  # it would be in the words of the answers
 FOLDER = hawk.temporary_folder()
 PROGRAM = hawk.compile_program(os.path.join(FOLDER, "sampled"), ["sampled.c"], "gcc", ["-O1"])
 _, EXACT = run(PROGRAM, FOLDER, None)

@@ -175,7 +175,6 @@ def check_terminal():
     terminal.end()
 
 
-hawk.debug_directory = None  # it would be in the words of the answers
 folder = hawk.temporary_folder()
 core, truth = holder_world.crash(folder)
 hawk.run_checks(globals())

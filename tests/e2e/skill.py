@@ -48,7 +48,6 @@ def check_words():
 
 with open(os.path.join(hawk.SOURCE, "SKILL.md"), encoding="utf-8") as file:
     page = file.read()
-hawk.debug_directory = None
 folder = hawk.temporary_folder()
 core, truth = holder_world.crash(folder)
 answers = []

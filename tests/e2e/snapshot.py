@@ -81,7 +81,7 @@ def places_of(core):
 
 
 def answer(folder_name, name, words):
-    done = subprocess.run(hawk.question([hawk.CORE, words[0], *GUESTS, name, *words[1:]]), cwd=os.path.join(folder, folder_name), check=False,
+    done = subprocess.run([hawk.CORE, words[0], *GUESTS, name, *words[1:]], cwd=os.path.join(folder, folder_name), check=False,
                           capture_output=True, timeout=240)
     text = done.stdout.decode("utf-8", "replace") + done.stderr.decode("utf-8", "replace")
     return done.returncode, normal(text)

@@ -196,7 +196,6 @@ def check_what_is_missing():
         text_of(table, codes=(0, 4)).split()), "a table file")
 
 
-hawk.debug_directory = None  # it would be in the words of the answers
 folder = hawk.temporary_folder()
 held, _ = holder_world.crash(folder)
 held = hawk.put_aside(held)

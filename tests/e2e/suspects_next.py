@@ -117,7 +117,6 @@ def check_next():
         names[shape] = f"{shape} core"
         shutil.copy(crash(shape), os.path.join(spaced, names[shape]))
     block = hawk.blocks(os.path.join(spaced, "kept core"), "--top", "1")[0]
-    hawk.debug_directory = None  # it would be in the words of the answers
     os.chdir(spaced)
     for shape in names:
         for words, verbs in NEXT[shape].items():

@@ -181,7 +181,6 @@ def check_roots(core):
 
 
 def main():
-    hawk.debug_directory = None
     folder = hawk.temporary_folder()
     program = hawk.compile_text(folder, "shop", SOURCE, "g++", ["-O1", "-rdynamic"])
     core, done = hawk.crash([program], hawk.tracer_environment(), folder)

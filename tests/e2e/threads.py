@@ -100,7 +100,7 @@ int main(int count, char **arguments) { return handle(count > 1 ? atoi(arguments
 
 
 def threads_of(core, *arguments, codes=(1,)):
-    done = hawk.run(hawk.question([hawk.CORE, "threads", "--json", *arguments, *([core] if core else [])]))
+    done = hawk.run([hawk.CORE, "threads", "--json", *arguments, *([core] if core else [])])
     hawk.expect(done.returncode in codes, f"threads {arguments}: exit code {done.returncode}, {done.stderr}")
     document = hawk.parse(done.stdout)
     hawk.expect_equal(json_schema.validate(json.loads(done.stdout), json_schema.load("threads-3.json")), [], "schema")
@@ -208,6 +208,8 @@ def check_smashed():
     hawk.expect(not document["threads"][0]["complete"], "a guess is called complete")
 
 
+# What waits in the C library is known by the names of its functions, as gdb knows them.
+hawk.use_debug_files()
 folder = hawk.temporary_folder()
 program = hawk.compile_text(folder, "waits", WAITS, flags=["-g", "-O1", "-pthread"])
 waiting, known = start()

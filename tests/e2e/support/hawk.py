@@ -22,13 +22,16 @@ import tempfile
 import time
 import traceback
 
-from support import debug_files, json_schema
+from support import json_schema
 
 SOURCE = os.environ.get("HAWK_SOURCE") or os.path.abspath(
     os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 BUILD = os.environ.get("HAWK_BUILD") or os.path.join(SOURCE, "build")
 CORE = os.environ.get("HAWK_CORE") or os.path.join(BUILD, "analyzer", "hawk-core")
 TRACER = os.environ.get("HAWK_TRACER") or os.path.join(BUILD, "tracer", "libhawk_tracer.so")
+# Only few tests need the debug files of Debian's libraries, and to unpack the C library's takes three quarters of the
+# time of a small answer.
+os.environ["HAWK_DEBUG_DIR"] = "/nonexistent"
 SAMPLES = os.environ.get("HAWK_SAMPLES") or os.path.join(BUILD, "samples")
 PROGRAMS = os.path.join(SOURCE, "tests", "e2e", "programs")
 
@@ -44,14 +47,6 @@ ALLOCATORS = {
 
 # Documents of a hundred megabytes would be looked through for cycles again and again while they are read.
 gc.disable()
-
-# Verbs that read a core, and so may read the debug information of its modules.
-READERS = {"analyze", "verify", "whatis", "blocks", "heap", "leaks", "refs", "path", "merge-paths", "retained", "sites",
-           "types", "schema", "source", "strings", "duplicates", "growth", "sql", "export", "shell"}
-
-# For --debug-dir. A script of few questions, or one to which the words of the answers matter (what to ask next
-# has the options of what was asked), sets it to None: files are read as they are installed.
-debug_directory = debug_files.unpacked(BUILD)
 
 _failures = []
 _temporary = []
@@ -224,6 +219,11 @@ def tracer_environment(allocator=None, options=None, extra=None):
     return environment
 
 
+def use_debug_files():
+    """Lets all that follows find the debug files that packages installed."""
+    del os.environ["HAWK_DEBUG_DIR"]
+
+
 def plain_environment(allocator=None, extra=None):
     environment = dict(os.environ)
     environment.pop("LD_PRELOAD", None)
@@ -234,16 +234,8 @@ def plain_environment(allocator=None, extra=None):
     return environment
 
 
-def question(arguments):
-    """A command, with --debug-dir if it is one of ours that may want it."""
-    if debug_directory and len(arguments) > 2 and arguments[0] == CORE and arguments[1] in READERS:
-        return [*arguments[:2], f"--debug-dir={debug_directory}", *arguments[2:]]
-    return arguments
-
-
 def run(arguments, **options):
-    """subprocess.run() with captured text and a time limit, of a question() too."""
-    arguments = question(arguments)
+    """subprocess.run() with captured text and a time limit."""
     options.setdefault("timeout", 240)
     if "input" not in options:
         options.setdefault("stdin", subprocess.DEVNULL)

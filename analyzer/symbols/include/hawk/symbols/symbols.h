@@ -17,8 +17,9 @@ struct hawk_symbols;
 
 struct hawk_symbols_options {
 	const char *sysroot;         /**< prepended to the target's paths; NULL = none */
-	const char *debug_directory; /**< searched as DIR/.build-id/xx/yyyy.debug before
-					/usr/lib/debug; NULL = none */
+	const char *debug_directory; /**< searched as DIR/.build-id/xx/yyyy.debug first; NULL =
+					none */
+	const char *system_debug_directory; /**< searched next; NULL = /usr/lib/debug */
 	const char *executable;      /**< use this file for the main module; NULL = by path */
 };
 
