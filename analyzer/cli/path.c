@@ -73,7 +73,7 @@ static struct hawk_error *make(struct hawk_session *session, void *ret)
 	path->unknown = !session->settings->count && !session->report.filter;
 	err = session->report.filter ? choose(session, &path->targets) : find(session, path);
 	return err ? err
-		   : hawk_paths_prepare(session->paths, path->targets.blocks, path->targets.count);
+		   : hawk_session_path_types(session, path->targets.blocks, path->targets.count);
 }
 
 static void add_next(void *made, struct hawk_next *ret)

@@ -46,6 +46,24 @@ static struct hawk_error *find(struct hawk_session *session, const uint64_t *cho
 	return NULL;
 }
 
+/* Types the blocks, and the examples of those that point to them. */
+static struct hawk_error *know_types(struct hawk_session *session, const struct refs *refs)
+{
+	size_t count = refs->count, at = 0;
+
+	for (size_t i = 0; i < refs->count; i++)
+		count += refs->items[i].group_count;
+	CLEANUP(free_ptr) uint32_t *blocks = calloc(count + 1, sizeof(*blocks));
+	if (!blocks)
+		return &hawk_enomem;
+	for (size_t i = 0; i < refs->count; i++) {
+		blocks[at++] = refs->items[i].block;
+		for (size_t j = 0; j < refs->items[i].group_count; j++)
+			blocks[at++] = refs->items[i].groups[j].example;
+	}
+	return hawk_session_path_types(session, blocks, count);
+}
+
 static struct hawk_error *make(struct hawk_session *session, void *ret)
 {
 	CLEANUP(free_ptr) uint64_t *chosen = NULL;
@@ -59,7 +77,9 @@ static struct hawk_error *make(struct hawk_session *session, void *ret)
 	selector = hawk_block_filter_selector(session->report.filter);
 	if (!err && selector)
 		err = hawk_selection_bits_make(session->heap, selector, false, &chosen);
-	return err ? err : find(session, chosen, refs);
+	if (!err)
+		err = find(session, chosen, refs);
+	return err ? err : know_types(session, refs);
 }
 
 static void add_next(void *made, struct hawk_next *ret)

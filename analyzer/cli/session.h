@@ -12,7 +12,7 @@
 #include "cli.h"
 #include "hawk/graph/dominators.h"
 #include "hawk/objects/types.h"
-#include "hawk/analysis/paths.h"
+#include "hawk/analysis/path_types.h"
 #include "hawk/report/next.h"
 #include "hawk/report/pointers.h"
 #include "hawk/report/report.h"
@@ -140,6 +140,11 @@ struct hawk_error *hawk_session_types(struct hawk_session *session, struct hawk_
 struct hawk_error *hawk_session_type_table(struct hawk_session *session, bool flows,
 					   const struct hawk_types **ret);
 void hawk_session_drop_types(struct hawk_session *session);
+
+/** Prepares the paths to `blocks`, and sets session->report.path_types: what debug information
+ * knows of the blocks on them. Variables of roots are named from now on. Reads. */
+struct hawk_error *hawk_session_path_types(struct hawk_session *session, const uint32_t *blocks,
+					   size_t count);
 
 /** Returns the query in the options of HAWK_TAKES_QUERY; points into `settings`. */
 struct hawk_block_query hawk_settings_query(const struct hawk_settings *settings);

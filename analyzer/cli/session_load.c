@@ -304,6 +304,27 @@ struct hawk_error *hawk_session_paths(struct hawk_session *session)
 	return err;
 }
 
+struct hawk_error *hawk_session_path_types(struct hawk_session *session, const uint32_t *blocks,
+					   size_t count)
+{
+	struct hawk_error *err = hawk_session_paths(session);
+
+	if (!err)
+		err = hawk_paths_prepare(session->paths, blocks, count);
+	if (err || !session->heap->knows || !(session->heap->knows & HAWK_HEAP_CONTENTS))
+		return err;
+	CLEANUP(free_ptr) struct hawk_types *types = calloc(1, sizeof(*types));
+	if (!types)
+		return &hawk_enomem;
+	err = hawk_path_types_make(session->graph, session->paths, blocks, count,
+				   session->report.types, session->symbols, types);
+	if (err)
+		return err;
+	hawk_root_namer_ask_variables(session->report.roots);
+	session->report.path_types = take_ptr(&types);
+	return NULL;
+}
+
 struct hawk_error *hawk_session_choose(struct hawk_session *session,
 				       const struct hawk_block_filter *filter,
 				       struct hawk_selection *ret)
@@ -342,7 +363,8 @@ struct hawk_error *hawk_session_type_table(struct hawk_session *session, bool fl
 		if (!err)
 			err = hawk_session_readable(session);
 		if (!err)
-			err = hawk_types_make(session->heap, names, session->symbols, flows, types);
+			err = hawk_types_make(session->heap, names, session->symbols,
+					      &(struct hawk_types_wish){.flows = flows}, types);
 		if (!err)
 			session->type_table = take_ptr(&types);
 	}

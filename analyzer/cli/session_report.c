@@ -13,6 +13,9 @@ void hawk_session_close_report(struct hawk_session *session)
 
 	hawk_site_names_destroy(report->names);
 	hawk_root_namer_destroy(report->roots);
+	if (report->path_types)
+		hawk_types_deinit((struct hawk_types *)report->path_types);
+	free((struct hawk_types *)report->path_types);
 	hawk_block_filter_destroy((struct hawk_block_filter *)report->filter);
 	*report = (struct hawk_pointer_report){0};
 }

@@ -10,6 +10,7 @@
 #include "hawk/base/array.h"
 #include "hawk/base/cleanup.h"
 #include "hawk/names/root_name.h"
+#include "hawk/symbols/dwarf_types.h"
 #include "name_tree.h"
 
 enum {
@@ -20,6 +21,8 @@ enum {
 /** The frames of one thread. */
 struct frames {
 	struct hawk_thread_frames found;
+	struct hawk_dwarf_variables locals;
+	bool has_locals;
 	/** Frames behind each run of them on one stack: handlers of signals have their own,
 	 * perhaps. Within a run stack pointers grow. */
 	size_t run_ends[RUNS_MAX];
@@ -33,6 +36,7 @@ struct hawk_root_namer {
 	const struct hawk_roots *roots;
 	struct hawk_symbols *symbols;
 	void *group_names;
+	bool asks_variables;
 	struct frames *threads; /**< one for each of the target's */
 	size_t thread_count;
 };
@@ -59,12 +63,19 @@ struct hawk_error *hawk_root_namer_create(const struct hawk_graph *graph,
 	return NULL;
 }
 
+void hawk_root_namer_ask_variables(struct hawk_root_namer *namer)
+{
+	namer->asks_variables = true;
+}
+
 void hawk_root_namer_destroy(struct hawk_root_namer *namer)
 {
 	if (!namer)
 		return;
-	for (size_t i = 0; i < namer->thread_count; i++)
+	for (size_t i = 0; i < namer->thread_count; i++) {
 		hawk_thread_frames_deinit(&namer->threads[i].found);
+		hawk_dwarf_variables_deinit(&namer->threads[i].locals);
+	}
 	free(namer->threads);
 	hawk_name_tree_clear(&namer->group_names);
 	free(namer);
@@ -278,11 +289,67 @@ static struct hawk_root_name find(struct hawk_root_namer *namer, const struct ha
 	return name;
 }
 
+/* Finds the variable of the thread's frame that has the root. */
+static bool find_local(struct hawk_root_namer *namer, const struct hawk_root *root,
+		       const struct hawk_root_name *name, struct hawk_dwarf_variable *ret)
+{
+	size_t count;
+	const struct hawk_thread *thread = &hawk_target_threads(namer->target, &count)[root->owner];
+	struct frames *frames = &namer->threads[root->owner];
+
+	if (!frames->has_locals)
+		hawk_dwarf_locals(namer->symbols, thread, &frames->locals);
+	frames->has_locals = true;
+	for (size_t i = 0; name->has_frame && i < frames->locals.count; i++) {
+		*ret = frames->locals.items[i];
+		if (ret->address && ret->frame == name->frame && root->address >= ret->address &&
+		    root->address - ret->address < ret->type->bytes)
+			return true;
+	}
+	return false;
+}
+
+static bool find_variable(struct hawk_root_namer *namer, const struct hawk_root *root,
+			  const struct hawk_root_name *name, struct hawk_dwarf_variable *ret)
+{
+	size_t count, main = 0;
+	const struct hawk_module *modules = hawk_target_modules(namer->target, &count);
+	struct hawk_symbol_module module;
+
+	while (main < count && !modules[main].main)
+		main++;
+	if (root->kind == HAWK_ROOT_STACK)
+		return find_local(namer, root, name, ret);
+	if ((root->kind != HAWK_ROOT_TLS || main == count) && root->kind != HAWK_ROOT_MODULE)
+		return false;
+	module = hawk_symbol_module_of(
+		&modules[root->kind == HAWK_ROOT_MODULE ? root->owner : main]);
+	if (hawk_dwarf_is_c_library(&module))
+		return false;
+	if (root->kind == HAWK_ROOT_MODULE)
+		return hawk_dwarf_static_at(namer->symbols, &module, root->address, ret);
+	return hawk_dwarf_thread_local_at(
+		namer->symbols, &module, root->address,
+		hawk_target_threads(namer->target, &count)[root->owner].thread_pointer, ret);
+}
+
 struct hawk_root_name hawk_root_find(struct hawk_root_namer *namer, uint32_t number)
 {
+	const struct hawk_root *root = &namer->roots->items[number];
+	CLEANUP(text) struct hawk_text text = {0};
+	struct hawk_dwarf_variable variable;
 	struct hawk_symbol_place place;
+	struct hawk_root_name name = find(namer, root, &place);
 
-	return find(namer, &namer->roots->items[number], &place);
+	if (!namer->asks_variables || !find_variable(namer, root, &name, &variable) ||
+	    !variable.name[0])
+		return name;
+	hawk_text_puts(&text, variable.name);
+	hawk_dwarf_append_path(namer->symbols, variable.type, root->address - variable.address,
+			       &text);
+	if (!text.failed)
+		name.variable = hawk_symbols_intern(namer->symbols, text.bytes);
+	return name;
 }
 
 void hawk_root_name(struct hawk_root_namer *namer, uint32_t root, struct hawk_text *text)

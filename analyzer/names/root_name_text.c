@@ -53,8 +53,21 @@ static void append_stack(struct hawk_text *text, const struct hawk_root_name *na
 		hawk_text_puts(text, "stack");
 	else
 		append_frame(text, name, width);
+	if (name->variable) {
+		hawk_text_puts(text, ", ");
+		append_quoted(text, name->variable, width);
+		return;
+	}
 	hawk_text_puts(text, ", rsp");
 	append_offset(text, name->offset);
+}
+
+/* Appends "`g_server.cache_`", or "`g_server`+0x40" without debug information. */
+static void append_variable(struct hawk_text *text, const struct hawk_root_name *name, size_t width)
+{
+	append_quoted(text, name->variable ? name->variable : name->symbol, width);
+	if (!name->variable)
+		append_offset(text, name->offset);
 }
 
 static void append_module(struct hawk_text *text, const struct hawk_root_name *name, size_t width)
@@ -62,13 +75,13 @@ static void append_module(struct hawk_text *text, const struct hawk_root_name *n
 	const char *base =
 		name->module && name->module[0] ? hawk_path_base(name->module) : "a module";
 
-	if (name->symbol) {
-		append_quoted(text, name->symbol, width);
-		append_offset(text, name->offset);
+	if (name->variable || name->symbol) {
+		append_variable(text, name, width);
 		hawk_text_puts(text, " in ");
 	}
 	hawk_function_name_append(text, base, SIZE_MAX);
-	if (!name->symbol) /* from the module's link-time start, not the section's */
+	if (!name->variable &&
+	    !name->symbol) /* from the module's link-time start, not the section's */
 		append_offset(text, name->offset);
 	if (name->section) {
 		hawk_text_puts(text, " ");
@@ -79,10 +92,11 @@ static void append_module(struct hawk_text *text, const struct hawk_root_name *n
 static void append_tls(struct hawk_text *text, const struct hawk_root_name *name, size_t width)
 {
 	hawk_text_printf(text, "TLS of thread %u, ", name->tid);
-	if (name->symbol)
-		append_quoted(text, name->symbol, width);
-	else
-		hawk_text_puts(text, "fs");
+	if (name->variable || name->symbol) {
+		append_variable(text, name, width);
+		return;
+	}
+	hawk_text_puts(text, "fs");
 	append_offset(text, name->offset);
 }
 

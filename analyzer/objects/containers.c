@@ -24,8 +24,9 @@ struct node {
 	const char *name;
 	uint64_t header_bytes;
 	uint64_t trailer_bytes;
-	uint64_t links[2]; /**< offsets of pointers to further nodes */
+	uint64_t links[3]; /**< offsets of pointers to further nodes */
 	size_t link_count;
+	size_t shortcuts_from; /**< the rest lead to nodes that others lead to as well */
 };
 
 static uint64_t up(uint64_t bytes, uint64_t alignment)
@@ -68,6 +69,7 @@ static uint32_t make_node(struct hawk_layouts *layouts, const struct node *node,
 		hawk_layouts_add_link(layouts, number,
 				      &(struct hawk_link){.kind = HAWK_LINK_POINTER,
 							  .target = number,
+							  .is_shortcut = i >= node->shortcuts_from,
 							  .at = {node->links[i]}});
 	return number;
 }
@@ -132,6 +134,19 @@ static bool add_nodes(const struct container *container, const char *first, cons
 	return link.target;
 }
 
+/* Adds another pointer to nodes, which have been added. */
+static void add_shortcut(const struct container *container, const char *path)
+{
+	struct hawk_layout_numbers *numbers =
+		hawk_layouts_numbers(container->layouts, container->type);
+	struct hawk_link link = {.kind = HAWK_LINK_NODES, .is_shortcut = true};
+
+	if (numbers && find(container, &path, 1, link.at)) {
+		link.target = numbers->node;
+		add_link(container, &link);
+	}
+}
+
 static bool add_vector(const struct container *container)
 {
 	static const char *const paths[] = {"_M_impl._M_start", "_M_impl._M_finish",
@@ -162,23 +177,30 @@ static bool add_string(const struct container *container)
 
 static bool add_tree(const struct container *container)
 {
-	static const struct node node = {"std::_Rb_tree_node", 32, 0, {16, 24}, 2};
+	static const struct node node = {"std::_Rb_tree_node", 32, 0, {16, 24, 8}, 3, 2};
 
-	return add_nodes(container, "_M_impl._M_header._M_parent", "_M_impl._M_node_count",
-			 argument(container, "_Val"), &node, "");
+	if (!add_nodes(container, "_M_impl._M_header._M_parent", "_M_impl._M_node_count",
+		       argument(container, "_Val"), &node, ""))
+		return false;
+	add_shortcut(container, "_M_impl._M_header._M_left");
+	add_shortcut(container, "_M_impl._M_header._M_right");
+	return true;
 }
 
 static bool add_list(const struct container *container)
 {
-	static const struct node node = {"std::_List_node", 16, 0, {0}, 1};
+	static const struct node node = {"std::_List_node", 16, 0, {0, 8}, 2, 1};
 
-	return add_nodes(container, "_M_impl._M_node._M_next", "_M_impl._M_node._M_size",
-			 argument(container, "_Tp"), &node, "");
+	if (!add_nodes(container, "_M_impl._M_node._M_next", "_M_impl._M_node._M_size",
+		       argument(container, "_Tp"), &node, ""))
+		return false;
+	add_shortcut(container, "_M_impl._M_node._M_prev");
+	return true;
 }
 
 static bool add_forward_list(const struct container *container)
 {
-	static const struct node node = {"std::_Fwd_list_node", 8, 0, {0}, 1};
+	static const struct node node = {"std::_Fwd_list_node", 8, 0, {0}, 1, 1};
 
 	return add_nodes(container, "_M_impl._M_head._M_next", NULL, argument(container, "_Tp"),
 			 &node, "");
@@ -188,23 +210,29 @@ static bool add_forward_list(const struct container *container)
 static bool add_hash_table(const struct container *container)
 {
 	static const char *const paths[] = {"_M_buckets"};
-	static const struct node cached = {"std::__detail::_Hash_node", 8, 8, {0}, 1};
-	static const struct node plain = {"std::__detail::_Hash_node", 8, 0, {0}, 1};
+	static const struct node cached = {"std::__detail::_Hash_node", 8, 8, {0}, 1, 1};
+	static const struct node plain = {"std::__detail::_Hash_node", 8, 0, {0}, 1, 1};
 	bool keeps_code = strstr(container->type->name, "_Hashtable_traits<true");
 	struct hawk_link link = {.kind = HAWK_LINK_POINTER};
-	const struct hawk_layout bucket = {
-		.name = "std::__detail::_Hash_node_base*", .bytes = 8, .is_node = true};
+	struct hawk_link entry = {.kind = HAWK_LINK_POINTER, .is_shortcut = true};
+	const struct hawk_layout table = {.name = "std::__detail::_Hash_node_base*",
+					  .bytes = 8,
+					  .is_node = true,
+					  .is_table = true};
+	const struct hawk_layout_numbers *numbers;
 
 	if (!add_nodes(container, "_M_before_begin._M_nxt", "_M_element_count",
 		       argument(container, "_Value"), keeps_code ? &cached : &plain,
 		       keeps_code ? ", true" : ", false") ||
 	    !find(container, paths, 1, link.at))
 		return false;
-	if (!container->layouts->bucket)
-		container->layouts->bucket = hawk_layouts_add(container->layouts, &bucket);
-	link.target = container->layouts->bucket;
-	if (link.target)
+	numbers = hawk_layouts_numbers(container->layouts, container->type);
+	entry.target = numbers ? numbers->node : 0;
+	link.target = hawk_layouts_add(container->layouts, &table);
+	if (link.target) {
+		hawk_layouts_add_link(container->layouts, link.target, &entry);
 		add_link(container, &link);
+	}
 	return true;
 }
 
@@ -245,6 +273,10 @@ static bool add_shared_block(const struct container *container)
 	if (!value || !find(container, paths, 1, &at))
 		return false;
 	hawk_layouts_add_object(container->layouts, container->layout, value, at);
+	if (!container->offset) { /* names of members are the object's */
+		container->layouts->items[container->layout].type = value;
+		container->layouts->items[container->layout].type_at = at;
+	}
 	return true;
 }
 

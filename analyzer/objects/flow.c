@@ -43,9 +43,10 @@ struct queue {
 struct flow {
 	struct hawk_types *types;
 	struct hawk_symbols *symbols;
-	struct hawk_layouts layouts;
-	struct queue queues[2]; /**< facts, guesses */
-	uint64_t *seen;         /**< a bit for each block that was queued */
+	const struct hawk_types_wish *wish;
+	struct hawk_layouts *layouts; /**< of `types` */
+	struct queue queues[2];       /**< facts, guesses */
+	uint64_t *seen;               /**< a bit for each block that was queued */
 	uint32_t *classes; /**< layout of each type of the heap stage; 0 = not asked, or none */
 	size_t class_count;
 	struct hawk_near near, words;
@@ -97,7 +98,7 @@ static bool may_hold(const struct flow *flow, uint32_t block, uint64_t bytes)
 /* Returns the number of the layout's type in the table; 0 = out of memory. */
 static uint32_t type_of(struct flow *flow, uint32_t number, bool several, bool guess)
 {
-	struct hawk_layout *layout = &flow->layouts.items[number];
+	struct hawk_layout *layout = &flow->layouts->items[number];
 	uint32_t *ret = &layout->numbers[several + 2 * guess];
 	struct hawk_type type = {.name = layout->name,
 				 .bytes = several ? 0 : layout->bytes,
@@ -115,6 +116,10 @@ static uint32_t type_of(struct flow *flow, uint32_t number, bool several, bool g
 		type.id = hawk_type_id(type.name);
 	if (!type.name || hawk_error_swallow(hawk_types_add(flow->types, &type, ret)))
 		flow->failed = true;
+	else if (!flow->types->items[*ret].layout) {
+		flow->types->items[*ret].layout = number;
+		flow->types->items[*ret].several = several;
+	}
 	return *ret;
 }
 
@@ -135,7 +140,8 @@ static bool is_free(const struct flow *flow, uint32_t block)
 	const struct hawk_type *type =
 		hawk_types_at(flow->types, hawk_types_of(flow->types, block));
 
-	return !(flow->seen[block / 64] >> block % 64 & 1) && type->origin >= HAWK_TYPE_SHAPE;
+	return !(flow->seen[block / 64] >> block % 64 & 1) && type->origin >= HAWK_TYPE_SHAPE &&
+	       hawk_types_bit(flow->wish->only, block);
 }
 
 /* Gives a block `count` objects of the layout. */
@@ -155,15 +161,16 @@ static void follow_pointer(struct flow *flow, uint64_t address, uint32_t layout,
 {
 	uint32_t block = block_at(flow, address);
 	uint64_t bytes = block == HAWK_BLOCK_NOWHERE ? 0 : bytes_of(flow, block);
-	uint64_t each = flow->layouts.items[layout].bytes;
+	uint64_t each = flow->layouts->items[layout].bytes;
 
 	if (!bytes || !each || each > bytes || !is_free(flow, block))
 		return;
-	if (flow->layouts.bucket == layout)
-		settle(flow, block, layout, 0, true, false);
-	else if (flow->layouts.items[layout].is_node ? may_hold(flow, block, each)
-						     : is_size(flow, bytes, each))
-		settle(flow, block, layout, 1, false, guess || flow->layouts.items[layout].is_bare);
+	if (flow->layouts->items[layout].is_table)
+		settle(flow, block, layout, flow->wish->only ? bytes / each : 0, true, false);
+	else if (flow->layouts->items[layout].is_node ? may_hold(flow, block, each)
+						      : is_size(flow, bytes, each))
+		settle(flow, block, layout, 1, false,
+		       guess || flow->layouts->items[layout].is_bare);
 	else if (is_size(flow, bytes, bytes / each * each))
 		settle(flow, block, layout, bytes / each, true, true);
 	else
@@ -176,7 +183,7 @@ static void scan(struct flow *flow, uint64_t address, uint32_t layout, int depth
 static void scan_array(struct flow *flow, uint64_t address, uint32_t layout, uint64_t count,
 		       int depth)
 {
-	const struct hawk_layout *linked = hawk_layouts_linked(&flow->layouts, layout);
+	const struct hawk_layout *linked = hawk_layouts_linked(flow->layouts, layout);
 	uint64_t bytes = linked->bytes;
 	uint8_t last;
 
@@ -193,7 +200,7 @@ static void follow_span(struct flow *flow, uint64_t address, const struct hawk_l
 	uint64_t start = read_word(flow, address + link->at[0]);
 	uint64_t end = read_word(flow, address + link->at[1]);
 	uint64_t limit = read_word(flow, address + link->at[2]);
-	uint64_t each = flow->layouts.items[link->target].bytes;
+	uint64_t each = flow->layouts->items[link->target].bytes;
 	uint32_t block = block_at(flow, start);
 
 	if (block == HAWK_BLOCK_NOWHERE || end < start || limit < end || (end - start) % each ||
@@ -205,7 +212,7 @@ static void follow_span(struct flow *flow, uint64_t address, const struct hawk_l
 static void follow_text(struct flow *flow, uint64_t address, const struct hawk_link *link)
 {
 	uint32_t block = block_at(flow, read_word(flow, address + link->at[0]));
-	uint64_t each = flow->layouts.items[link->target].bytes;
+	uint64_t each = flow->layouts->items[link->target].bytes;
 	uint64_t length = read_word(flow, address + link->at[1]);
 
 	if (block != HAWK_BLOCK_NOWHERE && length < bytes_of(flow, block) / each)
@@ -219,7 +226,7 @@ static void follow_nodes(struct flow *flow, uint64_t address, const struct hawk_
 
 	if (block == HAWK_BLOCK_NOWHERE ||
 	    (link->count && !read_word(flow, address + link->at[1])) ||
-	    !may_hold(flow, block, flow->layouts.items[link->target].bytes))
+	    !may_hold(flow, block, flow->layouts->items[link->target].bytes))
 		return;
 	settle(flow, block, link->target, 1, false, false);
 }
@@ -227,7 +234,7 @@ static void follow_nodes(struct flow *flow, uint64_t address, const struct hawk_
 /* Types the buffers between the first and the last used entry of a deque's map. */
 static void follow_buffers(struct flow *flow, uint32_t layout, const uint64_t words[5])
 {
-	uint64_t each = flow->layouts.items[layout].bytes;
+	uint64_t each = flow->layouts->items[layout].bytes;
 	uint64_t in_buffer = each < DEQUE_BYTES ? DEQUE_BYTES / each : 1;
 
 	for (uint64_t node = words[1]; node <= words[2] && !flow->failed; node += 8) {
@@ -253,9 +260,9 @@ static uint32_t map_of(struct flow *flow, uint32_t layout)
 	CLEANUP(text) struct hawk_text text = {0};
 	struct hawk_layout map = {.bytes = 8, .is_node = true};
 
-	hawk_text_printf(&text, "%s*", flow->layouts.items[layout].name);
+	hawk_text_printf(&text, "%s*", flow->layouts->items[layout].name);
 	map.name = text.failed ? NULL : hawk_symbols_intern(flow->symbols, text.bytes);
-	return map.name ? hawk_layouts_add(&flow->layouts, &map) : 0;
+	return map.name ? hawk_layouts_add(flow->layouts, &map) : 0;
 }
 
 static void follow_deque(struct flow *flow, uint64_t address, const struct hawk_link *link)
@@ -309,13 +316,14 @@ static void follow(struct flow *flow, uint64_t address, const struct hawk_link *
 
 static void scan(struct flow *flow, uint64_t address, uint32_t layout, int depth)
 {
-	size_t count = hawk_layouts_linked(&flow->layouts, layout)->link_count;
+	size_t count = hawk_layouts_linked(flow->layouts, layout)->link_count;
 
 	flow->left -= flow->left > 0;
 	for (size_t i = 0; i < count && flow->left && !flow->failed; i++) {
-		struct hawk_link link = flow->layouts.items[layout].links[i];
+		struct hawk_link link = flow->layouts->items[layout].links[i];
 
-		follow(flow, address, &link, depth);
+		if (!link.is_shortcut || flow->wish->only)
+			follow(flow, address, &link, depth);
 		flow->left -= flow->left > 0;
 	}
 }
@@ -339,27 +347,30 @@ static void follow_variables(struct flow *flow, const struct hawk_dwarf_variable
 	for (size_t i = 0; i < variables->count && !flow->failed; i++) {
 		const struct hawk_dwarf_variable *variable = &variables->items[i];
 		const struct hawk_dwarf_type *type = variable->type;
-		uint32_t layout = hawk_layouts_of(&flow->layouts, type);
+		uint32_t layout = hawk_layouts_of(flow->layouts, type);
 
 		if (layout && variable->address)
 			scan_array(flow, variable->address, layout, 1, 0);
 		else if (layout && type->kind == HAWK_DWARF_POINTER)
 			follow_pointer(flow, variable->value,
-				       hawk_layouts_of(&flow->layouts,
+				       hawk_layouts_of(flow->layouts,
 						       hawk_dwarf_target(flow->symbols, type)),
 				       false);
 		drain(flow, false);
 	}
 }
 
-/* Returns true if a word in the range is a pointer to a block. */
+/* Returns true if a word in the range is a pointer to a block of interest. */
 static bool has_pointer(void *context, uint64_t start, uint64_t end)
 {
 	struct flow *flow = context;
 
-	for (uint64_t at = start / 8 * 8; at < end; at += 8)
-		if (block_at(flow, read_word(flow, at)) != HAWK_BLOCK_NOWHERE)
+	for (uint64_t at = start / 8 * 8; at < end; at += 8) {
+		uint32_t block = block_at(flow, read_word(flow, at));
+
+		if (block != HAWK_BLOCK_NOWHERE && hawk_types_bit(flow->wish->only, block))
 			return true;
+	}
 	return false;
 }
 
@@ -393,6 +404,8 @@ static void flow_from_threads(struct flow *flow)
 	for (size_t i = 0; i < count && !flow->failed; i++) {
 		struct hawk_dwarf_variables locals = {0};
 
+		if (!hawk_types_bit(flow->wish->threads, i))
+			continue;
 		hawk_dwarf_locals(flow->symbols, &threads[i], &locals);
 		follow_variables(flow, &locals);
 		hawk_dwarf_variables_deinit(&locals);
@@ -415,26 +428,32 @@ static void flow_from_classes(struct flow *flow)
 		if (!flow->classes[number])
 			flow->classes[number] =
 				1 +
-				hawk_layouts_of(&flow->layouts,
+				hawk_layouts_of(flow->layouts,
 						hawk_dwarf_class(
 							flow->symbols,
 							read_word(flow, hawk_block_start(index, i)),
 							type->name));
 		work.layout = flow->classes[number] - 1;
-		if (work.layout && flow->layouts.items[work.layout].bytes <= bytes_of(flow, i))
-			queue(flow, &work, type->is_guess);
+		if (!work.layout || flow->layouts->items[work.layout].bytes > bytes_of(flow, i))
+			continue;
+		flow->types->items[number].layout = work.layout;
+		queue(flow, &work, type->is_guess);
 	}
 	drain(flow, false);
 }
 
-struct hawk_error *hawk_types_from_dwarf(struct hawk_types *types, struct hawk_symbols *symbols)
+struct hawk_error *hawk_types_from_dwarf(struct hawk_types *types, struct hawk_symbols *symbols,
+					 const struct hawk_types_wish *wish)
 {
 	size_t count = types->heap->index.count;
+
+	types->layouts = calloc(1, sizeof(*types->layouts));
 	CLEANUP(free_ptr) uint64_t *seen = calloc(count / 64 + 1, sizeof(*seen));
 	CLEANUP(free_ptr) uint32_t *classes = calloc(types->count, sizeof(*classes));
 	struct flow flow = {.types = types,
 			    .symbols = symbols,
-			    .layouts = {.symbols = symbols},
+			    .wish = wish,
+			    .layouts = types->layouts,
 			    .seen = seen,
 			    .classes = classes,
 			    .class_count = types->count,
@@ -443,14 +462,14 @@ struct hawk_error *hawk_types_from_dwarf(struct hawk_types *types, struct hawk_s
 			    .words = {.target = types->heap->target},
 			    .exact = hawk_heap_all_know(types->heap, HAWK_HEAP_EXACT)};
 
-	if (!seen || !classes)
+	if (!seen || !classes || !types->layouts)
 		return &hawk_enomem;
+	types->layouts->symbols = symbols;
 	flow_from_classes(&flow);
 	flow_from_modules(&flow);
 	flow_from_threads(&flow);
 	drain(&flow, true);
 	free(flow.queues[0].items);
 	free(flow.queues[1].items);
-	hawk_layouts_deinit(&flow.layouts);
-	return flow.failed || flow.layouts.failed ? &hawk_enomem : NULL;
+	return flow.failed || flow.layouts->failed ? &hawk_enomem : NULL;
 }

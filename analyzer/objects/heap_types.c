@@ -184,7 +184,8 @@ static struct hawk_error *type_of(struct stage *stage, uint32_t block, uint32_t 
 }
 
 struct hawk_error *hawk_types_from_heap(struct hawk_types *types, struct hawk_block_types *names,
-					struct hawk_symbols *symbols)
+					struct hawk_symbols *symbols,
+					const struct hawk_types_wish *wish)
 {
 	const struct hawk_heap *heap = types->heap;
 	struct hawk_progress progress;
@@ -205,7 +206,8 @@ struct hawk_error *hawk_types_from_heap(struct hawk_types *types, struct hawk_bl
 				.of_trace = of_trace};
 	hawk_progress_begin(&progress, "finding types", heap->index.count);
 	for (uint32_t i = 0; !err && i < heap->index.count; i++) {
-		err = type_of(stage, i, &types->of_block[i]);
+		if (hawk_types_bit(wish->only, i))
+			err = type_of(stage, i, &types->of_block[i]);
 		hawk_progress_tick(i);
 	}
 	hawk_progress_end(&progress);

@@ -22,10 +22,11 @@ enum hawk_link_kind {
 };
 
 struct hawk_link {
-	uint8_t kind;    /**< enum hawk_link_kind */
-	bool is_guess;   /**< its targets are: text, or a pointer that may be cast */
-	uint32_t target; /**< number of the layout */
-	uint64_t at[5];  /**< offsets in the object */
+	uint8_t kind;     /**< enum hawk_link_kind */
+	bool is_guess;    /**< its targets are: text, or a pointer that may be cast */
+	bool is_shortcut; /**< others lead to its targets, too; paths may use it nevertheless */
+	uint32_t target;  /**< number of the layout */
+	uint64_t at[5];   /**< offsets in the object */
 	uint64_t count;
 };
 
@@ -38,6 +39,7 @@ struct hawk_layout {
 	size_t link_count, link_capacity;
 	bool has_links;
 	bool is_node;        /**< of a container, or part of one */
+	bool is_table;       /**< one of a hash table's pointers to nodes */
 	bool is_bare;        /**< not a structure, or one with pointers to itself alone: others
 				have it as their first member */
 	uint32_t numbers[4]; /**< of types: of one object or of several, fact or guess; 0 = not
@@ -53,8 +55,7 @@ struct hawk_layouts {
 		uint32_t node;   /**< of a container's nodes; 0 = not asked */
 	} * of_type;             /**< by the number of the DWARF type */
 	size_t type_capacity;
-	uint32_t bucket; /**< of hash tables; 0 = not asked */
-	bool failed;     /**< memory ran out */
+	bool failed; /**< memory ran out */
 };
 
 /** Returns the number of the type's layout; 0 = it has no size. */

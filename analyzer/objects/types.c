@@ -5,11 +5,13 @@
  */
 #include "hawk/objects/types.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
 #include "hawk/base/array.h"
+#include "layouts.h"
 #include "stages.h"
 
 enum { SLOTS_MIN = 64 };
@@ -88,9 +90,10 @@ struct hawk_error *hawk_types_add(struct hawk_types *types, const struct hawk_ty
 }
 
 struct hawk_error *hawk_types_make(const struct hawk_heap *heap, struct hawk_block_types *names,
-				   struct hawk_symbols *symbols, bool flows, struct hawk_types *ret)
+				   struct hawk_symbols *symbols, const struct hawk_types_wish *wish,
+				   struct hawk_types *ret)
 {
-	struct hawk_types types = {.heap = heap, .flows = flows};
+	struct hawk_types types = {.heap = heap, .flows = wish->flows};
 	struct hawk_error *err = NULL;
 
 	types.of_block = calloc((size_t)heap->index.count + 1, sizeof(*types.of_block));
@@ -100,9 +103,9 @@ struct hawk_error *hawk_types_make(const struct hawk_heap *heap, struct hawk_blo
 	else
 		types.items[types.count++] = (struct hawk_type){.origin = HAWK_TYPE_NONE};
 	if (!err)
-		err = hawk_types_from_heap(&types, names, symbols);
-	if (!err && flows)
-		err = hawk_types_from_dwarf(&types, symbols);
+		err = hawk_types_from_heap(&types, names, symbols, wish);
+	if (!err && wish->flows)
+		err = hawk_types_from_dwarf(&types, symbols, wish);
 	if (err)
 		hawk_types_deinit(&types);
 	else
@@ -110,8 +113,33 @@ struct hawk_error *hawk_types_make(const struct hawk_heap *heap, struct hawk_blo
 	return err;
 }
 
+bool hawk_types_append_member(const struct hawk_types *types, uint32_t block, uint64_t offset,
+			      struct hawk_text *text)
+{
+	const struct hawk_type *type = hawk_types_at(types, hawk_types_of(types, block));
+	const struct hawk_layout *layout;
+
+	if (!type->layout)
+		return false;
+	layout = &types->layouts->items[type->layout];
+	if (type->several && !layout->is_node) {
+		hawk_text_printf(text, "[%" PRIu64 "]", offset / layout->bytes);
+		offset %= layout->bytes;
+	}
+	if (layout->is_node)
+		hawk_text_puts(text, "[...]");
+	if (layout->type && offset >= layout->type_at)
+		hawk_dwarf_append_path(types->layouts->symbols, layout->type,
+				       offset - layout->type_at, text);
+	hawk_text_puts(text, type->is_guess ? "?" : "");
+	return true;
+}
+
 void hawk_types_deinit(struct hawk_types *types)
 {
+	if (types->layouts)
+		hawk_layouts_deinit(types->layouts);
+	free(types->layouts);
 	free(types->of_block);
 	free(types->items);
 	free(types->slots);

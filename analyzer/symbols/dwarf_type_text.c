@@ -4,6 +4,7 @@
  * Text for types, and for places within their objects.
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "hawk/symbols/dwarf_types.h"
 
@@ -39,10 +40,32 @@ void hawk_dwarf_append_name(struct hawk_symbols *symbols, const struct hawk_dwar
 	append_name(symbols, type, text, 0);
 }
 
+static bool is_of_library(const struct hawk_dwarf_type *type)
+{
+	return !strncmp(type->name, "std::", strlen("std::"));
+}
+
+/* Returns true for a member that only the standard library uses: nobody would know its name. */
+static bool is_hidden(const struct hawk_dwarf_type *type, const struct hawk_dwarf_member *member)
+{
+	return member->name[0] == '_' && is_of_library(type);
+}
+
+/* Returns true for a class without members: it shares its place with another one. */
+static bool is_empty(struct hawk_symbols *symbols, const struct hawk_dwarf_type *type)
+{
+	size_t count = 1;
+
+	if (type->kind == HAWK_DWARF_STRUCT && type->bytes == 1)
+		(void)hawk_dwarf_members(symbols, type, &count);
+	return !count;
+}
+
 /* Returns the member that contains `*offset`, which becomes the one within it; appends its name. */
 static const struct hawk_dwarf_type *enter_member(struct hawk_symbols *symbols,
 						  const struct hawk_dwarf_type *type,
-						  uint64_t *offset, struct hawk_text *text)
+						  uint64_t *offset, bool *hidden,
+						  struct hawk_text *text)
 {
 	size_t count;
 	const struct hawk_dwarf_member *members = hawk_dwarf_members(symbols, type, &count);
@@ -50,10 +73,12 @@ static const struct hawk_dwarf_type *enter_member(struct hawk_symbols *symbols,
 	for (size_t i = 0; i < count; i++) {
 		const struct hawk_dwarf_member *member = &members[i];
 
-		if (*offset < member->offset || *offset - member->offset >= member->type->bytes)
+		if (*offset < member->offset || *offset - member->offset >= member->type->bytes ||
+		    is_empty(symbols, member->type))
 			continue;
 		*offset -= member->offset;
-		if (member->name[0])
+		*hidden = is_hidden(type, member);
+		if (member->name[0] && !*hidden)
 			hawk_text_printf(text, ".%s", member->name);
 		return member->type;
 	}
@@ -76,14 +101,17 @@ static const struct hawk_dwarf_type *enter_element(struct hawk_symbols *symbols,
 void hawk_dwarf_append_path(struct hawk_symbols *symbols, const struct hawk_dwarf_type *type,
 			    uint64_t offset, struct hawk_text *text)
 {
+	bool hidden = false;
+
 	for (int i = 0; type && i < PATH_MAX_PARTS; i++) {
 		if (type->kind == HAWK_DWARF_ARRAY)
 			type = enter_element(symbols, type, &offset, text);
-		else if (type->kind == HAWK_DWARF_STRUCT)
-			type = enter_member(symbols, type, &offset, text);
+		else if (type->kind == HAWK_DWARF_STRUCT ||
+			 (type->kind == HAWK_DWARF_UNION && is_of_library(type)))
+			type = enter_member(symbols, type, &offset, &hidden, text);
 		else
 			break;
 	}
-	if (offset)
+	if (offset && !hidden)
 		hawk_text_printf(text, "+0x%" PRIx64, offset);
 }

@@ -8,6 +8,7 @@
 #include <dwarf.h>
 
 #include "hawk/base/array.h"
+#include "hawk/base/cleanup.h"
 #include "state.h"
 
 /** Upper limit on variables' bytes while their types are not known. */
@@ -131,9 +132,23 @@ void hawk_dwarf_statics(struct hawk_symbols *symbols, const struct hawk_symbol_m
 			    ret);
 }
 
+/* Appends the name as clang spells it in debug information, if that differs: enumerators have
+ * names there, but numbers in symbols. */
+static void append_as_clang(const char *name, struct hawk_text *text)
+{
+	static const char symbol[] = "(__gnu_cxx::_Lock_policy)2";
+	const char *at = strstr(name, symbol);
+
+	if (!at)
+		return;
+	hawk_text_append(text, name, (size_t)(at - name));
+	hawk_text_printf(text, "__gnu_cxx::_S_atomic%s", at + sizeof(symbol) - 1);
+}
+
 const struct hawk_dwarf_type *hawk_dwarf_class(struct hawk_symbols *symbols, uint64_t address,
 					       const char *name)
 {
+	CLEANUP(text) struct hawk_text other = {0};
 	struct hawk_symbol_module module;
 	const struct hawk_dwarf_index *index;
 	struct hawk_symbol_file *file;
@@ -143,7 +158,9 @@ const struct hawk_dwarf_type *hawk_dwarf_class(struct hawk_symbols *symbols, uin
 		return NULL;
 	file = file_of(symbols, &module);
 	index = file ? hawk_dwarf_index_of(file->dwarf) : NULL;
-	return index && hawk_dwarf_index_definition(index, name, &die)
+	append_as_clang(name, &other);
+	return index && (hawk_dwarf_index_definition(index, name, &die) ||
+			 (other.bytes && hawk_dwarf_index_definition(index, other.bytes, &die)))
 		       ? hawk_dwarf_type_of(symbols, file->dwarf, &die)
 		       : NULL;
 }

@@ -102,7 +102,8 @@ static void use_types(const struct hawk_heap *heap, struct hawk_block_types *nam
 {
 	struct hawk_type_list list;
 	struct hawk_types types;
-	struct hawk_error *err = hawk_types_make(heap, names, symbols, true, &types);
+	struct hawk_error *err = hawk_types_make(heap, names, symbols,
+						 &(struct hawk_types_wish){.flows = true}, &types);
 
 	if (!err) {
 		err = hawk_type_list_make(&types, NULL, NULL, HAWK_TYPES_BY_SIZE, &list);

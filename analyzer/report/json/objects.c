@@ -148,6 +148,7 @@ void hawk_json_put_root(struct hawk_json *json, const char *key, struct hawk_roo
 	hawk_json_put_string(json, "register", name.reg[0] ? name.reg : NULL);
 	hawk_json_put_integer_if(json, "frame", name.has_frame, name.frame);
 	hawk_json_put_string(json, "function", name.function);
+	hawk_json_put_string(json, "variable", name.variable);
 	hawk_json_put_string(json, "symbol", name.symbol);
 	hawk_json_put_string(json, "module", name.module);
 	hawk_json_put_string(json, "section", name.section);

@@ -25,6 +25,7 @@ static void put_step(const struct hawk_pointer_report *report, const struct hawk
 				      &pointer);
 		hawk_json_put_integer_if(json, "offset", pointer.offset != HAWK_OFFSET_UNKNOWN,
 					 pointer.offset);
+		hawk_report_json_member(report, path->blocks[i - 1], pointer.offset, json);
 		hawk_json_put_boolean(json, "interior", pointer.interior);
 	}
 	hawk_report_json_site_stack(report, hawk_heap_site_at(report->heap, path->blocks[i]), json);
@@ -36,6 +37,7 @@ static struct hawk_error *put_path(const struct hawk_pointer_report *report,
 				   struct hawk_json *json)
 {
 	CLEANUP(path) struct hawk_path path = {0};
+	CLEANUP(text) struct hawk_text expression = {0};
 	struct hawk_error *err = hawk_path_to(paths, block, &path);
 	uint32_t end;
 
@@ -52,6 +54,10 @@ static struct hawk_error *put_path(const struct hawk_pointer_report *report,
 		hawk_json_put_root(json, "root", report->roots, path.root);
 	else
 		hawk_json_put_null(json, "root");
+	hawk_json_put_string(json, "expression",
+			     path.count && hawk_report_append_expression(report, &path, &expression)
+				     ? expression.bytes
+				     : NULL);
 	end = (uint32_t)hawk_json_put_path_list(json, "steps", path.count);
 	for (uint32_t i = 0; i < end; i++)
 		put_step(report, &path, i, json);

@@ -3,6 +3,7 @@
  * @file
  * Shared parts of the documents of verbs that follow pointers.
  */
+#include "hawk/base/cleanup.h"
 #include "hawk/report/pointers.h"
 #include "objects.h"
 
@@ -14,17 +15,31 @@ void hawk_report_json_chosen(const struct hawk_pointer_report *report, struct ha
 		hawk_json_put_sum(json, "chosen", chosen.objects, chosen.bytes);
 }
 
+void hawk_report_json_member(const struct hawk_pointer_report *report, uint32_t block,
+			     uint64_t offset, struct hawk_json *json)
+{
+	CLEANUP(text) struct hawk_text text = {0};
+	bool known = hawk_report_append_member(report, block, offset, &text);
+
+	hawk_json_put_string(json, "member", known ? text.bytes : NULL);
+}
+
 void hawk_report_json_block(const struct hawk_pointer_report *report, uint32_t number,
 			    struct hawk_json *json)
 {
+	CLEANUP(text) struct hawk_text type = {0};
 	struct hawk_block block;
+	const char *name;
+	bool is_guess;
 
 	hawk_heap_block(report->heap, number, &block);
 	hawk_json_put_address(json, "address", block.start);
 	hawk_json_put_integer(json, "size", block.size);
 	hawk_json_put_site(json, "site", report->heap, hawk_heap_site_at(report->heap, number));
-	hawk_json_put_string(json, "type",
-			     report->types ? hawk_block_type(report->types, &block) : NULL);
+	name = hawk_report_type(report, number, &block, &is_guess);
+	if (name)
+		hawk_text_printf(&type, "%s%s", name, is_guess ? "?" : "");
+	hawk_json_put_string(json, "type", type.bytes);
 }
 
 void hawk_report_json_site_stack(const struct hawk_pointer_report *report, uint32_t site,

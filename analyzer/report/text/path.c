@@ -76,25 +76,33 @@ static void put_legend(const struct hawk_pointer_report *report, const struct ha
 	hawk_screen_paragraph(screen, hawk_text_string(&text), 2, 2);
 }
 
+/* Appends the place of a pointer in a block: its member, or "+40". */
+static void append_place(const struct hawk_pointer_report *report, uint32_t block, uint64_t offset,
+			 struct hawk_text *text)
+{
+	if (offset == HAWK_OFFSET_UNKNOWN)
+		hawk_text_puts(text, "+?");
+	else if (!hawk_report_append_member(report, block, offset, text))
+		hawk_text_printf(text, "+%" PRIu64, offset);
+}
+
 static void put_step(const struct hawk_pointer_report *report, const struct hawk_screen *screen,
 		     const struct hawk_path *path, uint32_t i)
 {
-	char text[48] = "";
+	CLEANUP(text) struct hawk_text text = {0};
 	unsigned width;
 
 	if (i) {
 		struct hawk_referrer pointer = pointer_to(report, path, i);
 
-		if (pointer.offset == HAWK_OFFSET_UNKNOWN)
-			snprintf(text, sizeof(text), "+?");
-		else
-			snprintf(text, sizeof(text), "+%" PRIu64, pointer.offset);
+		append_place(report, path->blocks[i - 1], pointer.offset, &text);
 		if (leads_inside(&pointer))
-			snprintf(text, sizeof(text), "+%" PRIu64 "->+%" PRIu64, pointer.offset,
-				 pointer.inside);
+			hawk_text_printf(&text, "->+%" PRIu64, pointer.inside);
 	}
-	width = strlen(text) > OFFSET_WIDTH ? (unsigned)strlen(text) : OFFSET_WIDTH;
-	hawk_output_printf(screen->output, "%*s%-*s  ", INDENT, "", (int)width, text);
+	width = text.size > OFFSET_WIDTH ? (unsigned)text.size : OFFSET_WIDTH;
+	hawk_output_printf(screen->output, "%*s", INDENT, "");
+	hawk_screen_foreign(screen, hawk_text_string(&text));
+	hawk_output_printf(screen->output, "%*s", (int)(width - text.size) + 2, "");
 	hawk_report_put_block(report, screen, path->blocks[i], INDENT + width + 2);
 }
 
@@ -185,6 +193,17 @@ static struct hawk_error *put_holders(const struct hawk_pointer_report *report, 
 	return NULL;
 }
 
+/* Prints "  work: server->cache_[...].second.text" if all on the path is typed. */
+static void put_expression(const struct hawk_pointer_report *report,
+			   const struct hawk_screen *screen, const struct hawk_path *path)
+{
+	CLEANUP(text) struct hawk_text text = {0};
+
+	hawk_text_puts(&text, "  ");
+	if (path->count > 1 && hawk_report_append_expression(report, path, &text))
+		hawk_screen_line(screen, &text);
+}
+
 static struct hawk_error *put_path(const struct hawk_pointer_report *report,
 				   const struct hawk_paths *paths, uint32_t block,
 				   const struct hawk_screen *screen)
@@ -207,6 +226,7 @@ static struct hawk_error *put_path(const struct hawk_pointer_report *report,
 	hawk_text_puts(&root, "  ");
 	hawk_root_name(report->roots, path.root, &root);
 	hawk_screen_line(screen, &root);
+	put_expression(report, screen, &path);
 	put_steps(report, screen, &path);
 	put_legend(report, screen, &path);
 	return NULL;

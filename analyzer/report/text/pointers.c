@@ -46,6 +46,48 @@ static size_t type_room(const struct hawk_screen *screen, size_t left)
 	return half < TYPE_WIDTH_MAX ? half : TYPE_WIDTH_MAX;
 }
 
+bool hawk_report_append_member(const struct hawk_pointer_report *report, uint32_t block,
+			       uint64_t offset, struct hawk_text *text)
+{
+	return report->path_types && offset != HAWK_OFFSET_UNKNOWN &&
+	       hawk_types_append_member(report->path_types, block, offset, text);
+}
+
+const char *hawk_report_type(const struct hawk_pointer_report *report, uint32_t number,
+			     const struct hawk_block *block, bool *is_guess)
+{
+	const char *name = report->types ? hawk_block_type(report->types, block) : NULL;
+	const struct hawk_type *type;
+
+	*is_guess = false;
+	if (name || !report->path_types)
+		return name;
+	type = hawk_types_at(report->path_types, hawk_types_of(report->path_types, number));
+	*is_guess = type->is_guess;
+	return type->layout ? type->name : NULL;
+}
+
+static void append_type(const char *type, bool is_guess, size_t width, struct hawk_text *text)
+{
+	hawk_function_name_append(text, type, width == SIZE_MAX ? width : width - is_guess);
+	hawk_text_puts(text, is_guess ? "?" : "");
+}
+
+/* Appends the site, and the type in brackets. */
+static void append_site(const struct hawk_pointer_report *report, const struct hawk_screen *screen,
+			uint32_t number, const char *type, size_t room, struct hawk_text *text)
+{
+	size_t used = type ? hawk_utf8_width(type) + 4 : 0;
+
+	room -= used < room ? used : room;
+	room = room > NAME_WIDTH_MIN ? room : NAME_WIDTH_MIN;
+	hawk_site_name_append(
+		text, hawk_site_name(report->names, hawk_heap_site_at(report->heap, number)),
+		screen->full ? SIZE_MAX : room);
+	if (type)
+		hawk_text_printf(text, "  [%s]", type);
+}
+
 void hawk_report_put_block(const struct hawk_pointer_report *report,
 			   const struct hawk_screen *screen, uint32_t number, unsigned column)
 {
@@ -53,27 +95,23 @@ void hawk_report_put_block(const struct hawk_pointer_report *report,
 	const struct hawk_class *class;
 	const char *type = NULL;
 	struct hawk_block block;
+	bool is_guess = false;
 	size_t used, room;
 
 	hawk_heap_block(report->heap, number, &block);
 	class = hawk_heap_class(report->heap, block.trace);
-	if (report->types && !(class && class->kind == HAWK_CLASS_TYPE)) /* its class names it */
-		type = hawk_block_type(report->types, &block);
+	if (!(class && class->kind == HAWK_CLASS_TYPE)) /* its class names it */
+		type = hawk_report_type(report, number, &block, &is_guess);
 	hawk_text_printf(&text, "0x%llx  %s  ", (unsigned long long)block.start,
 			 hawk_quantity_bytes(block.size).text);
 	used = column + hawk_utf8_width(hawk_text_string(&text));
 	room = screen->width > used ? screen->width - used : 0;
-	if (type && type_room(screen, room)) {
-		hawk_function_name_append(&type_text, type, type_room(screen, room));
-		used = hawk_utf8_width(hawk_text_string(&type_text)) + 4;
-		room -= used < room ? used : room;
-	}
-	room = room > NAME_WIDTH_MIN ? room : NAME_WIDTH_MIN;
-	hawk_site_name_append(
-		&text, hawk_site_name(report->names, hawk_heap_site_at(report->heap, number)),
-		screen->full ? SIZE_MAX : room);
-	if (type_text.bytes)
-		hawk_text_printf(&text, "  [%s]", type_text.bytes);
+	if (type && class && class->kind != HAWK_CLASS_SAMPLE) /* which tells less */
+		append_type(type, is_guess, screen->full ? SIZE_MAX : room, &text);
+	else if (type && type_room(screen, room))
+		append_type(type, is_guess, type_room(screen, room), &type_text);
+	if (!type || !class || class->kind == HAWK_CLASS_SAMPLE)
+		append_site(report, screen, number, type_text.bytes, room, &text);
 	hawk_screen_line(screen, &text);
 }
 

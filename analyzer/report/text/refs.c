@@ -43,6 +43,16 @@ static void put_roots(const struct hawk_pointer_report *report, const struct haw
 	}
 }
 
+static void put_member(const struct hawk_pointer_report *report, const struct hawk_screen *screen,
+		       const struct hawk_refs_group *group)
+{
+	CLEANUP(text) struct hawk_text text = {0};
+
+	hawk_text_puts(&text, "      member ");
+	if (hawk_report_append_member(report, group->example, group->offset, &text))
+		hawk_screen_line(screen, &text);
+}
+
 static void put_group(const struct hawk_pointer_report *report, const struct hawk_screen *screen,
 		      struct hawk_site_stacks *stacks, const struct hawk_refs_group *group)
 {
@@ -60,6 +70,7 @@ static void put_group(const struct hawk_pointer_report *report, const struct haw
 			   : group->interior == group->pointers ? "interior"
 								: "both",
 			   hawk_block_start(&report->heap->index, group->example), id);
+	put_member(report, screen, group);
 	hawk_site_stacks_put(stacks, group->site);
 }
 

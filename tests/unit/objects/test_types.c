@@ -15,7 +15,8 @@ static struct hawk_types types_of(struct class_world *world)
 {
 	struct hawk_types types;
 
-	check(hawk_types_make(&world->heap, world->report.types, world->symbols, false, &types));
+	check(hawk_types_make(&world->heap, world->report.types, world->symbols,
+			      &(struct hawk_types_wish){0}, &types));
 	return types;
 }
 

@@ -3,7 +3,7 @@
  * @file
  * Names for roots: where a root pointer lies, in words.
  *
- *     thread 4711, frame 3 `conn_loop`, rsp+0x18
+ *     thread 4711, frame 3 `conn_loop`, rsp+0x18 (or, if known, `server.peers`)
  *     thread 4711, register rbx (or xmm3, ymm5)
  *     `g_sessions`+0x10 in redis-server .bss
  *     TLS of thread 4711, `tls_var`+0x8
@@ -42,17 +42,21 @@ struct hawk_root_name {
 	 * pointer, the start of the module or mapping.
 	 */
 	int64_t offset;
-	const char *symbol;  /**< variable; NULL = not known */
-	const char *module;  /**< path; NULL = none */
-	const char *section; /**< ".data"; NULL = not known */
-	const char *mapping; /**< path; NULL = anonymous memory */
-	bool is_garbage;     /**< none: an interpreter's collector will free the block */
+	const char *variable; /**< with members, by debug information; NULL = not asked, or none */
+	const char *symbol;   /**< variable; NULL = not known */
+	const char *module;   /**< path; NULL = none */
+	const char *section;  /**< ".data"; NULL = not known */
+	const char *mapping;  /**< path; NULL = anonymous memory */
+	bool is_garbage;      /**< none: an interpreter's collector will free the block */
 };
 
 /** Graph and symbols must outlive the namer. */
 struct hawk_error *hawk_root_namer_create(const struct hawk_graph *graph,
 					  struct hawk_symbols *symbols,
 					  struct hawk_root_namer **ret);
+/** Names variables and their members from now on. Reads debug information of modules and frames
+ * that have the roots. */
+void hawk_root_namer_ask_variables(struct hawk_root_namer *namer);
 /** Accepts NULL. */
 void hawk_root_namer_destroy(struct hawk_root_namer *namer);
 

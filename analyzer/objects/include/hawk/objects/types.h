@@ -6,10 +6,14 @@
  * (heap_types.c) comes first. Later stages find types for blocks that have none, or a size class.
  *
  * Costs 4 bytes per block and per trace, and nothing until it is made.
+ *
+ * If only a few blocks are of interest, such as those on a path from a root, types flow among these
+ * alone.
  */
 #ifndef HAWK_ANALYZER_OBJECTS_TYPES_H
 #define HAWK_ANALYZER_OBJECTS_TYPES_H
 
+#include "hawk/base/text.h"
 #include "hawk/names/block_type.h"
 
 /** How a type is known, and how its stage ranks: a lower one is kept when both know a block. */
@@ -32,7 +36,11 @@ struct hawk_type {
 	uint64_t bytes;   /**< of one object; 0 = not known */
 	uint8_t origin;   /**< enum hawk_type_origin */
 	bool is_guess;    /**< by shape or through a cast, say; a fact otherwise */
+	bool several;     /**< blocks hold objects side by side; set if `layout` is */
+	uint32_t layout;  /**< number of the objects' layout; 0 = members are not known */
 };
+
+struct hawk_layouts;
 
 struct hawk_types {
 	const struct hawk_heap *heap;
@@ -41,14 +49,21 @@ struct hawk_types {
 	size_t count, capacity;
 	uint32_t *slots; /**< hash table of items by id; 0 = free */
 	size_t slot_count;
-	bool flows; /**< types flowed from variables, too */
+	bool flows;                   /**< types flowed from variables, too */
+	struct hawk_layouts *layouts; /**< NULL = no type flowed */
 };
 
-/** Types what the heap and first words tell and, with `flows`, debug information. The arguments
- * must outlive `ret`, which is to be deinitialized after success only. Reads; blocks of a process
- * that runs on stay without a type. */
+struct hawk_types_wish {
+	bool flows;              /**< ask debug information, too */
+	const uint64_t *only;    /**< bits by block; NULL = all */
+	const uint64_t *threads; /**< bits of those whose locals count; NULL = all */
+};
+
+/** Types what the heap, first words and debug information tell. The arguments but the wish must
+ * outlive `ret`, which is to be deinitialized after success only. Reads; blocks of a process that
+ * runs on stay without a type. */
 struct hawk_error *hawk_types_make(const struct hawk_heap *heap, struct hawk_block_types *names,
-				   struct hawk_symbols *symbols, bool flows,
+				   struct hawk_symbols *symbols, const struct hawk_types_wish *wish,
 				   struct hawk_types *ret);
 /** Accepts zeros. */
 void hawk_types_deinit(struct hawk_types *types);
@@ -91,6 +106,11 @@ static inline void hawk_types_set(struct hawk_types *types, uint32_t block, uint
 	if (hawk_type_rank(&types->items[number]) < hawk_type_rank(&types->items[before]))
 		types->of_block[block] = number;
 }
+
+/** Appends the member at `offset` of the block: ".cart", "[3].second.text", "[...]" for what only a
+ * container uses; with "?" if the block's type is a guess. Returns false if it is not known. */
+bool hawk_types_append_member(const struct hawk_types *types, uint32_t block, uint64_t offset,
+			      struct hawk_text *text);
 
 /** Returns the word for an origin: "vtable". */
 const char *hawk_type_origin_name(enum hawk_type_origin origin);

@@ -9,8 +9,10 @@
 
 #include "hawk/analysis/selection.h"
 #include "hawk/analysis/block_filter.h"
+#include "hawk/objects/types.h"
 #include "hawk/output/json.h"
 #include "hawk/analysis/path_targets.h"
+#include "hawk/analysis/referrers.h"
 #include "hawk/analysis/refs.h"
 #include "hawk/analysis/retained.h"
 #include "hawk/report/report.h"
@@ -30,6 +32,7 @@ struct hawk_pointer_report {
 	const struct hawk_reach *reach; /**< by all pointers */
 	struct hawk_symbols *symbols;
 	struct hawk_block_types *types;
+	const struct hawk_types *path_types; /**< of a few blocks; NULL = not asked */
 	struct hawk_site_names *names;
 	struct hawk_root_namer *roots;
 	const struct hawk_findings *findings;
@@ -66,6 +69,23 @@ void hawk_report_put_block(const struct hawk_pointer_report *report,
 /** "address", "size", "site", "type" in an object that the caller began. */
 void hawk_report_json_block(const struct hawk_pointer_report *report, uint32_t number,
 			    struct hawk_json *json);
+
+/** Returns the type of a block; NULL = not known. */
+const char *hawk_report_type(const struct hawk_pointer_report *report, uint32_t number,
+			     const struct hawk_block *block, bool *is_guess);
+
+/** Appends the member at `offset` of a block (hawk_types_append_member()); false = not known. */
+bool hawk_report_append_member(const struct hawk_pointer_report *report, uint32_t block,
+			       uint64_t offset, struct hawk_text *text);
+
+/** "member" of a block: a string, or null. */
+void hawk_report_json_member(const struct hawk_pointer_report *report, uint32_t block,
+			     uint64_t offset, struct hawk_json *json);
+
+/** Appends a path as an expression of the program: "work: server->cache_[...].second.text". Returns
+ * false, with any text appended, if it is not known, or long. */
+bool hawk_report_append_expression(const struct hawk_pointer_report *report,
+				   const struct hawk_path *path, struct hawk_text *text);
 
 /** "stack" of a site. */
 void hawk_report_json_site_stack(const struct hawk_pointer_report *report, uint32_t site,

@@ -81,8 +81,7 @@ void hawk_dwarf_locals(struct hawk_symbols *symbols, const struct hawk_thread *t
 		       struct hawk_dwarf_variables *ret);
 void hawk_dwarf_variables_deinit(struct hawk_dwarf_variables *variables);
 
-/** Finds a class by its name in the unit that has the code at `address`, else in its module; NULL =
- * none. */
+/** Finds a class by its symbols' name in the module at `address`; NULL = none. */
 const struct hawk_dwarf_type *hawk_dwarf_class(struct hawk_symbols *symbols, uint64_t address,
 					       const char *name);
 
@@ -110,7 +109,8 @@ uint64_t hawk_dwarf_alignment(struct hawk_symbols *symbols, const struct hawk_dw
 void hawk_dwarf_append_name(struct hawk_symbols *symbols, const struct hawk_dwarf_type *type,
 			    struct hawk_text *text);
 
-/** Appends ".cache_.buckets_[3]": the members that lead to `offset`. */
+/** Appends ".cache_.buckets_[3]": the members that lead to `offset`, without those that only the
+ * standard library uses. */
 void hawk_dwarf_append_path(struct hawk_symbols *symbols, const struct hawk_dwarf_type *type,
 			    uint64_t offset, struct hawk_text *text);
 

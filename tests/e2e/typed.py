@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Types and members by debug information, on a program that prints what it owns: containers of every kind at several
+fills, objects, variables of frames. What is called a fact is right for every block, and paths are spelt as the program would."""
+
+import json
+import os
+import re
+
+from support import hawk, json_schema
+
+BUILDS = {"gcc": ("g++", "-O2"), "clang": ("clang++", "-O2")}
+LONG_STRING = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
+
+
+def document_of(verb, *arguments):
+    document = json.loads(hawk.text_of(verb, "--json", *arguments))
+    complaints = json_schema.validate(document, json_schema.load(f"{verb}-3.json"))
+    hawk.expect(not complaints, f"{verb}: {complaints[:3]}")
+    return document
+
+
+def plain(name):
+    """The name without what compilers spell differently: default arguments, and std::string in full."""
+    name = name.replace("long int", "long").replace("__cxx11::", "").replace(LONG_STRING.replace("__cxx11::", ""), "std::string")
+    name = re.sub(r", std::(allocator|less|equal_to|hash)<[^<>]*(<[^<>]*>)?[^<>]*>", "", name)
+    return re.sub(r"\s+(?=[>*])", "", name).replace("const std::string", "std::string const").replace("const long", "long const")
+
+
+def check_paths(core, truth, name):
+    """Paths to every block at once, from its roots."""
+    known = {address: (kind, expression) for kind, address, expression in truth}
+    document = document_of("path", core, *known)
+    typed = spelt = local = 0
+    for entry in document["addresses"]:
+        kind, expression = known[entry["block"]["address"]]
+        found = entry["block"]["type"]
+        if found and not found.endswith("?"):
+            typed += 1
+            hawk.expect_equal(plain(found), plain(kind), f"{name}: {entry['block']['address']}, {entry['expression']}")
+        local += entry["expression"] == "main: lines[...].second.text"
+        if expression != "-":
+            spelt += 1
+            hawk.expect_equal(entry["expression"], expression, f"{name}: {kind} {entry['block']['address']}")
+    total = len(known)
+    hawk.expect(typed >= 0.98 * total, f"{name}: {typed} of {total} have a type")
+    hawk.expect(spelt > 80, f"{name}: {spelt} expressions")
+    hawk.expect(local, f"{name}: a local variable")
+
+
+def check_refs(core, truth, name):
+    [order] = [address for kind, address, expression in truth if expression == "shop::server.orders->next->first->text"]
+    [entry] = document_of("refs", core, order)["addresses"]
+    hawk.expect_equal([group["member"] for group in entry["groups"]], [".text"], f"{name}: members that point")
+    [order] = [address for kind, address, expression in truth if expression == "shop::server.table[2]"]
+    [entry] = document_of("refs", core, order)["addresses"]
+    hawk.expect_equal([root["root"]["variable"] for root in entry["roots"] if root["root"]["kind"] == "module"],
+                      ["shop::server.table[2]"], f"{name}: variables that point")
+    text = hawk.text_of("path", core, order)
+    hawk.expect("`shop::server.table[2]` in " in text, f"{name}: {text}")
+    hawk.expect_columns(text, "path")
+
+
+folder = hawk.temporary_folder()
+for build, (compiler, level) in BUILDS.items():
+    program = hawk.compile_program(os.path.join(folder, build), ["typed.cpp"], compiler, [level, "-std=c++17"])
+    for environment in (hawk.plain_environment(), hawk.tracer_environment())[:2 if build == "gcc" else 1]:
+        core, done = hawk.crash([program], environment, folder)
+        if not core:
+            continue
+        truth = [line.split("\t") for line in done.stdout.splitlines()]
+        check_paths(core, truth, build)
+        check_refs(core, truth, build)
+hawk.finish()
