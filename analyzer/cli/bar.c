@@ -154,7 +154,8 @@ void hawk_bar_begin(struct hawk_bar *bar, bool quiet)
 		.wanted = !quiet && isatty(STDERR_FILENO),
 		.start_ns = hawk_now_ns(CLOCK_MONOTONIC),
 	};
-	hawk_progress_listen(bar->wanted ? &bar->listener : NULL);
+	if (bar->wanted) // else a caller may listen, as the MCP server does
+		hawk_progress_listen(&bar->listener);
 }
 
 void hawk_bar_clear(struct hawk_bar *bar)

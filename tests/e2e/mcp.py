@@ -41,6 +41,31 @@ def check_handshake():
     client.process.stdout.close(), client.process.stderr.close()
 
 
+def check_progress():
+    """With a token, a call tells its stages; a call that the client takes back gets no answer."""
+    client = Client()
+
+    def line(**message):
+        return json.dumps({"jsonrpc": "2.0", **message})
+
+    opening = {"name": "open", "arguments": {"core": core}, "_meta": {"progressToken": "t"}}
+    client.send(line(id="a", method="tools/call", params=opening))
+    told = []
+    while "id" not in (message := client.receive()):
+        told.append(message)
+    hawk.expect_equal(message["id"], "a", "the answer comes last")
+    hawk.expect(told and all(entry["method"] == "notifications/progress" and entry["params"]["progressToken"] == "t"
+                             and entry["params"]["message"] for entry in told), f"progress: {told}")
+    numbers = [entry["params"]["progress"] for entry in told]
+    hawk.expect(all(a < b for a, b in zip(numbers, numbers[1:])), f"rises: {numbers}")
+    client.send("\n".join((line(id="b", method="tools/call", params={"name": "leaks"}),
+                           line(method="notifications/cancelled", params={"requestId": "x"}),
+                           line(method="notifications/cancelled", params={"requestId": "b", "reason": "enough"}),
+                           line(id="c", method="ping"))))
+    hawk.expect_equal(client.receive(), {"jsonrpc": "2.0", "id": "c", "result": {}}, "no answer to what was cancelled")
+    client.end()
+
+
 def check_tools():
     client = Client()
     tools = {tool["name"]: tool for tool in client.request("tools/list")["result"]["tools"]}

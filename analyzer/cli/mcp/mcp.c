@@ -13,34 +13,22 @@
 
 #include "hawk/base/cleanup.h"
 #include "host.h"
+#include "input.h"
 #include "protocol.h"
 
-/** Moves a standard stream to another descriptor; returns NULL with errno set. */
-static FILE *take_stream(int fd, const char *mode)
+/** The streams, behind the peer. */
+struct wire {
+	struct hawk_mcp_input *in;
+	FILE *out;
+};
+
+/** Moves a standard descriptor to another one; returns -1 with errno set. */
+static int take_standard(int fd)
 {
 	CLEANUP(close_fd) int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
 	CLEANUP(close_fd) int own = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	FILE *stream =
-		nowhere >= 0 && own >= 0 && dup2(nowhere, fd) >= 0 ? fdopen(own, mode) : NULL;
 
-	if (stream)
-		take_fd(&own);
-	return stream;
-}
-
-/** Reads a line of at most `room` bytes; `*size` is larger than that for a longer one. Returns
- * false behind the last. */
-static bool read_line(FILE *in, char *line, size_t room, size_t *size)
-{
-	int c;
-
-	*size = 0;
-	while ((c = getc_unlocked(in)) != EOF && c != '\n') {
-		if (*size < room)
-			line[*size] = (char)c;
-		*size += *size <= room;
-	}
-	return c != EOF || *size;
+	return nowhere >= 0 && own >= 0 && dup2(nowhere, fd) >= 0 ? take_fd(&own) : -1;
 }
 
 static bool is_blank(const char *line, size_t size)
@@ -48,22 +36,43 @@ static bool is_blank(const char *line, size_t size)
 	return size < 2 && (!size || *line == '\r');
 }
 
-/** Serves until the input ends. Returns false after complaining if an answer could not be written.
- */
-static bool serve(struct hawk_mcp_peer *peer, FILE *in, FILE *out)
+/** Writes a message and consumes it. */
+static void send_message(void *wire, json_t *message)
 {
-	static char line[HAWK_MCP_MESSAGE_BYTES_MAX];
+	FILE *out = ((struct wire *)wire)->out;
+
+	json_dumpf(message, out, JSON_COMPACT);
+	json_decref(message);
+	putc('\n', out);
+	fflush(out);
+}
+
+/** Looks for notifications/cancelled among the lines that wait. */
+static bool is_cancelled(void *wire, const json_t *id)
+{
+	const char *line = NULL;
+	bool found = false;
 	size_t size;
 
-	while (read_line(in, line, sizeof(line), &size)) {
+	while (!found && hawk_mcp_input_peek(((struct wire *)wire)->in, &line, &size))
+		found = hawk_mcp_cancels(line, size, id);
+	return found;
+}
+
+/** Serves until the input ends. Returns false after complaining if an answer could not be written.
+ */
+static bool serve(struct hawk_mcp_peer *peer, const struct wire *wire)
+{
+	const char *line;
+	size_t size;
+
+	while (hawk_mcp_input_line(wire->in, &line, &size)) {
 		json_t *answer = is_blank(line, size) ? NULL : hawk_mcp_answer(peer, line, size);
 
 		if (!answer)
 			continue;
-		json_dumpf(answer, out, JSON_COMPACT);
-		json_decref(answer);
-		putc('\n', out);
-		if (fflush(out) != 0) {
+		send_message(peer->wire, answer);
+		if (ferror(wire->out)) {
 			hawk_complain("cannot write to standard output: %s", strerror(errno));
 			return false;
 		}
@@ -82,28 +91,35 @@ static void *allocate(size_t size)
 
 static int run(struct hawk_settings *settings)
 {
+	static struct hawk_mcp_input input;
 	struct hawk_mcp_host host = {.settings = settings};
+	struct wire wire = {.in = &input};
 	struct hawk_mcp_peer peer = {
 		.version = HAWK_VERSION,
 		.list = hawk_mcp_list_tools,
 		.call = hawk_mcp_host_call,
 		.context = &host,
+		.is_cancelled = is_cancelled,
+		.notify = send_message,
+		.wire = &wire,
 	};
-	CLEANUP(close_file) FILE *in = NULL;
+	CLEANUP(close_fd) int in = -1;
 	CLEANUP(close_file) FILE *out = NULL;
+	int out_fd;
 	bool done;
 
 	if (settings->count > 1) {
 		hawk_complain("mcp takes at most one core; see hawk-core help mcp");
 		return HAWK_EXIT_USAGE;
 	}
-	in = take_stream(STDIN_FILENO, "r");
-	out = take_stream(STDOUT_FILENO, "w");
-	if (!in || !out)
+	in = input.fd = take_standard(STDIN_FILENO);
+	out_fd = take_standard(STDOUT_FILENO);
+	wire.out = out = out_fd < 0 ? NULL : fdopen(out_fd, "w");
+	if (in < 0 || !out)
 		return hawk_fail(hawk_error_os(errno, "cannot use", "standard input and output"));
 	json_set_alloc_funcs(allocate, free);
 	done = (!settings->count || hawk_mcp_host_open(&host, settings->operands[0])) &&
-	       serve(&peer, in, out);
+	       serve(&peer, &wire);
 	hawk_mcp_host_deinit(&host);
 	return done ? HAWK_EXIT_OK : HAWK_EXIT_UNREADABLE;
 }

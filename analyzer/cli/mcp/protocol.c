@@ -7,13 +7,20 @@
  */
 #include "protocol.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "hawk/base/numbers.h"
+#include "hawk/base/progress.h"
 
 enum {
 	PARSE_ERROR = -32700,
 	INVALID_REQUEST = -32600,
 	NO_SUCH_METHOD = -32601,
 	INVALID_PARAMETERS = -32602,
+
+	SECOND_NS = 1000 * 1000 * 1000,
+	PROGRESS_NS = SECOND_NS / 5, /* between two notifications */
 };
 
 /** Newest first. 2025-03-26 is left out because it requires batches. */
@@ -81,17 +88,76 @@ static json_t *list_tools(const struct request *request)
 	return succeed(request, json_pack("{s:o}", "tools", request->peer->list()));
 }
 
+/** The progress of a call, for a client that asked for it. */
+struct progress {
+	const struct hawk_mcp_peer *peer;
+	json_t *token;
+	uint64_t start_ns, told_ns;
+};
+
+/** Sends the stage. Its number has to rise: it is the time since the call began. */
+static void tell(void *context, const struct hawk_progress *stage)
+{
+	struct progress *progress = context;
+	uint64_t now = hawk_now_ns(CLOCK_MONOTONIC), done = hawk_progress_done(stage);
+	char share[16] = "";
+
+	if (progress->told_ns && now - progress->told_ns < PROGRESS_NS)
+		return;
+	progress->told_ns = now;
+	if (stage->all)
+		snprintf(share, sizeof(share), ", %u %%",
+			 done < stage->all ? (unsigned)((double)done * 100 / (double)stage->all)
+					   : 100);
+	progress->peer->notify(progress->peer->wire,
+			       json_pack("{s:s, s:s, s:{s:O, s:f, s:o}}", "jsonrpc", "2.0",
+					 "method", "notifications/progress", "params",
+					 "progressToken", progress->token, "progress",
+					 (double)(now - progress->start_ns) / SECOND_NS, "message",
+					 json_sprintf("%s%s", stage->stage, share)));
+}
+
+/** Calls the tool; NULL if the client takes the request back meanwhile. */
+static json_t *perform(const struct request *request, const char *name, json_t *arguments,
+		       bool *gone)
+{
+	struct hawk_mcp_peer *peer = request->peer;
+	json_t *meta = json_object_get(request->parameters, "_meta");
+	struct progress progress = {
+		.peer = peer,
+		.token = json_object_get(meta, "progressToken"),
+		.start_ns = hawk_now_ns(CLOCK_MONOTONIC),
+	};
+	const struct hawk_progress_listener listener = {tell, &progress};
+	bool heard = json_is_string(progress.token) || json_is_integer(progress.token);
+	json_t *result;
+
+	*gone = peer->is_cancelled && peer->is_cancelled(peer->wire, request->id);
+	if (*gone)
+		return NULL;
+	hawk_progress_listen(heard && peer->notify ? &listener : NULL);
+	result = peer->call(peer->context, name, arguments);
+	hawk_progress_listen(NULL);
+	*gone = peer->is_cancelled && peer->is_cancelled(peer->wire, request->id);
+	if (!*gone)
+		return result;
+	json_decref(result);
+	return NULL;
+}
+
 static json_t *call_tool(const struct request *request)
 {
 	json_t *arguments = json_object_get(request->parameters, "arguments");
 	const char *name = json_string_value(json_object_get(request->parameters, "name"));
 	json_t *none = json_object();
 	json_t *result = NULL;
+	bool gone = false;
 
 	if (name && (!arguments || json_is_object(arguments)))
-		result = request->peer->call(request->peer->context, name,
-					     arguments ? arguments : none);
+		result = perform(request, name, arguments ? arguments : none, &gone);
 	json_decref(none);
+	if (gone)
+		return NULL;
 	if (result)
 		return succeed(request, result);
 	return fail(request->id, INVALID_PARAMETERS,
@@ -153,6 +219,23 @@ static json_t *answer_object(struct hawk_mcp_peer *peer, json_t *message)
 	if (!is_id)
 		return fail(NULL, INVALID_REQUEST, "\"id\" must be a string or a number");
 	return answer_request(&request, json_string_value(method));
+}
+
+bool hawk_mcp_cancels(const char *bytes, size_t size, const json_t *id)
+{
+	static const char method[] = "notifications/cancelled";
+	json_t *message, *wanted;
+	bool cancels;
+
+	if (!memmem(bytes, size, method, strlen(method)))
+		return false;
+	message = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, NULL);
+	wanted = json_object_get(json_object_get(message, "params"), "requestId");
+	cancels = wanted && json_equal(wanted, id) &&
+		  json_is_string(json_object_get(message, "method")) &&
+		  !strcmp(json_string_value(json_object_get(message, "method")), method);
+	json_decref(message);
+	return cancels;
 }
 
 json_t *hawk_mcp_answer(struct hawk_mcp_peer *peer, const char *bytes, size_t size)

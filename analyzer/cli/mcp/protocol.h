@@ -25,8 +25,16 @@ struct hawk_mcp_peer {
 	 * NULL = there is no such tool. */
 	json_t *(*call)(void *context, const char *name, json_t *arguments);
 	void *context;
+	/** Returns true if the client has taken request `id` back; NULL = it never does. */
+	bool (*is_cancelled)(void *wire, const json_t *id);
+	/** Sends a notification and consumes it. */
+	void (*notify)(void *wire, json_t *message);
+	void *wire;
 	bool initialized;
 };
+
+/** Returns true if the message takes request `id` back. */
+bool hawk_mcp_cancels(const char *message, size_t size, const json_t *id);
 
 /** Returns the answer to a message, owned by the caller; NULL if none is due. */
 json_t *hawk_mcp_answer(struct hawk_mcp_peer *peer, const char *message, size_t size);
