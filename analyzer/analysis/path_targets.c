@@ -51,7 +51,53 @@ struct hawk_error *hawk_path_targets_choose(const struct hawk_heap *heap,
 	return show_first(heap, chosen, most, ret);
 }
 
+struct hawk_error *hawk_path_targets_find_holders(const struct hawk_graph *graph,
+						  struct hawk_path_targets *targets)
+{
+	uint32_t count = graph->heap->index.count;
+
+	if (!targets->unreached.objects)
+		return NULL;
+	targets->holders = malloc(((size_t)count + 1) * sizeof(*targets->holders));
+	if (!targets->holders)
+		return &hawk_enomem;
+	for (uint32_t block = 0; block < count; block++)
+		targets->holders[block] = HAWK_BLOCK_NOWHERE;
+	for (uint32_t source = 0; source < count; source++)
+		for (uint32_t i = graph->offsets[source]; i < graph->offsets[source + 1]; i++) {
+			uint32_t target = graph->edges[i] >> 1;
+
+			if (target != source && targets->holders[target] == HAWK_BLOCK_NOWHERE)
+				targets->holders[target] = source;
+		}
+	return NULL;
+}
+
+struct hawk_lost_way hawk_lost_way_of(const struct hawk_graph *graph,
+				      const struct hawk_path_targets *targets, uint32_t block)
+{
+	struct hawk_lost_way way = {0};
+	uint32_t last = block;
+	uint32_t holder;
+
+	while ((holder = targets->holders[last]) != HAWK_BLOCK_NOWHERE) {
+		way.is_cycle = holder == block;
+		for (uint32_t i = 0; i < way.count && !way.is_cycle; i++)
+			if (way.steps[i].source == holder) {
+				way.cycle = i + 1;
+				way.is_cycle = true;
+			}
+		way.is_cut = !way.is_cycle && way.count == HAWK_LOST_STEPS;
+		if (way.is_cycle || way.is_cut)
+			break;
+		hawk_referrer_between(graph, holder, last, &way.steps[way.count++]);
+		last = holder;
+	}
+	return way;
+}
+
 void hawk_path_targets_deinit(struct hawk_path_targets *targets)
 {
 	free(targets->blocks);
+	free(targets->holders);
 }

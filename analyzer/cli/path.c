@@ -72,6 +72,8 @@ static struct hawk_error *make(struct hawk_session *session, void *ret)
 	path->session = session;
 	path->unknown = !session->settings->count && !session->report.filter;
 	err = session->report.filter ? choose(session, &path->targets) : find(session, path);
+	if (!err)
+		err = hawk_path_targets_find_holders(session->graph, &path->targets);
 	return err ? err
 		   : hawk_session_path_types(session, path->targets.blocks, path->targets.count);
 }

@@ -36,6 +36,8 @@ def check(source, cycles, what, offsets=True):
     path = hawk.text_of("path", "--type=Session", "--top=1", *source)
     hawk.expect("    held at +" in path and "holds: a cycle" in path, f"{what}: {path}")
     hawk.expect_columns(path, what)
+    found = hawk.parse(hawk.run([hawk.CORE, "path", "--json", "--type=Session", "--top=1", *source]).stdout)["addresses"][0]
+    hawk.expect_equal((len(found["holders"]), found["cycle_holder"], found["holders_cut"]), (2, 0, False), f"{what}: {found}")
 
 
 def check_copies(core, cycles, folder, what):

@@ -13,6 +13,15 @@ static inline void hawk_cleanup_path(struct hawk_path *path)
 	hawk_path_deinit(path);
 }
 
+static void put_pointer(const struct hawk_pointer_report *report,
+			const struct hawk_referrer *pointer, struct hawk_json *json)
+{
+	hawk_json_put_integer_if(json, "offset", pointer->offset != HAWK_OFFSET_UNKNOWN,
+				 pointer->offset);
+	hawk_report_json_member(report, pointer->source, pointer->offset, json);
+	hawk_json_put_boolean(json, "interior", pointer->interior);
+}
+
 static void put_step(const struct hawk_pointer_report *report, const struct hawk_path *path,
 		     uint32_t i, struct hawk_json *json)
 {
@@ -23,17 +32,38 @@ static void put_step(const struct hawk_pointer_report *report, const struct hawk
 
 		hawk_referrer_between(report->graph, path->blocks[i - 1], path->blocks[i],
 				      &pointer);
-		hawk_json_put_integer_if(json, "offset", pointer.offset != HAWK_OFFSET_UNKNOWN,
-					 pointer.offset);
-		hawk_report_json_member(report, path->blocks[i - 1], pointer.offset, json);
-		hawk_json_put_boolean(json, "interior", pointer.interior);
+		put_pointer(report, &pointer, json);
 	}
 	hawk_report_json_site_stack(report, hawk_heap_site_at(report->heap, path->blocks[i]), json);
 	hawk_json_object_end(json);
 }
 
+/* Writes which lost blocks hold a lost one, and the cycle that they are in. */
+static void put_holders(const struct hawk_pointer_report *report,
+			const struct hawk_path_targets *targets, uint32_t block,
+			struct hawk_json *json)
+{
+	struct hawk_lost_way way = hawk_lost_way_of(report->graph, targets, block);
+
+	hawk_json_put_array(json, "holders");
+	for (uint32_t i = 0; i < way.count; i++) {
+		const struct hawk_referrer *pointer = &way.steps[i];
+
+		hawk_json_object(json);
+		hawk_report_json_block(report, pointer->source, json);
+		put_pointer(report, pointer, json);
+		hawk_report_json_site_stack(report,
+					    hawk_heap_site_at(report->heap, pointer->source), json);
+		hawk_json_object_end(json);
+	}
+	hawk_json_array_end(json);
+	hawk_json_put_integer_if(json, "cycle_holder", way.is_cycle, way.cycle);
+	hawk_json_put_boolean(json, "holders_cut", way.is_cut);
+}
+
 static struct hawk_error *put_path(const struct hawk_pointer_report *report,
-				   const struct hawk_paths *paths, uint32_t block,
+				   const struct hawk_paths *paths,
+				   const struct hawk_path_targets *targets, uint32_t block,
 				   struct hawk_json *json)
 {
 	CLEANUP(path) struct hawk_path path = {0};
@@ -62,6 +92,8 @@ static struct hawk_error *put_path(const struct hawk_pointer_report *report,
 	for (uint32_t i = 0; i < end; i++)
 		put_step(report, &path, i, json);
 	hawk_json_array_end(json);
+	if (!path.count)
+		put_holders(report, targets, block, json);
 	hawk_json_object_end(json);
 	return NULL;
 }
@@ -88,7 +120,7 @@ struct hawk_error *hawk_report_paths_json(const struct hawk_pointer_report *repo
 	hawk_json_put_cut_list(json, "addresses", targets->count,
 			       report->filter ? targets->all.objects : targets->count);
 	for (size_t i = 0; i < targets->count && !err; i++)
-		err = put_path(report, paths, targets->blocks[i], json);
+		err = put_path(report, paths, targets, targets->blocks[i], json);
 	hawk_json_array_end(json);
 	return err;
 }

@@ -10,11 +10,10 @@
 
 #include "hawk/base/cleanup.h"
 #include "hawk/analysis/leaks.h"
-#include "hawk/analysis/referrers.h"
 #include "hawk/base/quantity.h"
 #include "hawk/report/pointers.h"
 
-enum { INDENT = 4, OFFSET_WIDTH = 9, RUN_MIN = 4, LINES_BEFORE = 2, LOST_STEPS = 4 };
+enum { INDENT = 4, OFFSET_WIDTH = 9, RUN_MIN = 4, LINES_BEFORE = 2 };
 
 static inline void hawk_cleanup_path(struct hawk_path *path)
 {
@@ -143,54 +142,27 @@ static const char *kind_text(const struct hawk_pointer_report *report, uint32_t 
 	}
 }
 
-/** Finds the first block that points at the last of a lost block's `way`. */
-static struct hawk_error *find_holder(const struct hawk_graph *graph, const uint32_t *way,
-				      size_t count, struct hawk_referrer *ret, bool *found)
-{
-	struct hawk_referrers all;
-	struct hawk_error *err = hawk_referrers_find(graph, way[count - 1], &all);
-
-	*found = false;
-	if (err)
-		return err;
-	for (size_t i = 0; i < all.count && !*found; i++)
-		if (!all.items[i].root && all.items[i].source != way[count - 1]) {
-			*ret = all.items[i];
-			*found = true;
-		}
-	hawk_referrers_deinit(&all);
-	return NULL;
-}
-
 /** Prints which lost blocks hold a lost one, as far as its leader or round a cycle. */
-static struct hawk_error *put_holders(const struct hawk_pointer_report *report, uint32_t block,
-				      const struct hawk_screen *screen)
+static void put_holders(const struct hawk_pointer_report *report,
+			const struct hawk_path_targets *targets, uint32_t block,
+			const struct hawk_screen *screen)
 {
-	uint32_t way[LOST_STEPS + 1] = {block};
+	struct hawk_lost_way way = hawk_lost_way_of(report->graph, targets, block);
 
-	for (size_t count = 1; count <= LOST_STEPS; count++) {
-		struct hawk_referrer holder = {0};
+	for (uint32_t i = 0; i < way.count; i++) {
 		char offset[24] = "+?";
-		bool found;
-		struct hawk_error *err = find_holder(report->graph, way, count, &holder, &found);
 
-		if (err || !found)
-			return err;
-		for (size_t i = 0; i < count; i++)
-			if (way[i] == holder.source) {
-				hawk_output_puts(screen->output,
-						 i ? "    which a block above holds: a cycle\n"
-						   : "    which the block itself holds: a cycle\n");
-				return NULL;
-			}
-		if (holder.offset != HAWK_OFFSET_UNKNOWN)
-			snprintf(offset, sizeof(offset), "+%" PRIu64, holder.offset);
+		if (way.steps[i].offset != HAWK_OFFSET_UNKNOWN)
+			snprintf(offset, sizeof(offset), "+%" PRIu64, way.steps[i].offset);
 		hawk_output_printf(screen->output, "%*sheld at %-*s of ", INDENT, "", 6, offset);
-		hawk_report_put_block(report, screen, holder.source, INDENT + 18);
-		way[count] = holder.source;
+		hawk_report_put_block(report, screen, way.steps[i].source, INDENT + 18);
 	}
-	hawk_output_puts(screen->output, "    ...\n");
-	return NULL;
+	if (way.is_cycle)
+		hawk_output_puts(screen->output,
+				 way.cycle ? "    which a block above holds: a cycle\n"
+					   : "    which the block itself holds: a cycle\n");
+	if (way.is_cut)
+		hawk_output_puts(screen->output, "    ...\n");
 }
 
 /* Prints "  work: server->cache_[...].second.text" if all on the path is typed. */
@@ -205,7 +177,8 @@ static void put_expression(const struct hawk_pointer_report *report,
 }
 
 static struct hawk_error *put_path(const struct hawk_pointer_report *report,
-				   const struct hawk_paths *paths, uint32_t block,
+				   const struct hawk_paths *paths,
+				   const struct hawk_path_targets *targets, uint32_t block,
 				   const struct hawk_screen *screen)
 {
 	CLEANUP(path) struct hawk_path path = {0};
@@ -221,7 +194,8 @@ static struct hawk_error *put_path(const struct hawk_pointer_report *report,
 	if (!path.count) {
 		hawk_output_printf(screen->output, "  no root leads there: %s\n",
 				   kind_text(report, block));
-		return put_holders(report, block, screen);
+		put_holders(report, targets, block, screen);
+		return NULL;
 	}
 	hawk_text_puts(&root, "  ");
 	hawk_root_name(report->roots, path.root, &root);
@@ -262,7 +236,7 @@ struct hawk_error *hawk_report_paths(const struct hawk_pointer_report *report,
 		put_sums(report, targets, screen);
 	for (size_t i = 0; i < targets->count && !err; i++) {
 		hawk_output_puts(screen->output, i || report->filter ? "\n" : "");
-		err = put_path(report, paths, targets->blocks[i], screen);
+		err = put_path(report, paths, targets, targets->blocks[i], screen);
 	}
 	if (!err && targets->all.objects > targets->count)
 		hawk_output_printf(
