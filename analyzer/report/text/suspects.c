@@ -303,7 +303,9 @@ void hawk_suspects_append_story(const struct hawk_suspects_report *suspects,
 	    (!suspect->follower_count || suspect->retained > suspect->lost.bytes))
 		hawk_text_printf(text, " With what it holds it retains %s.",
 				 hawk_quantity_bytes(suspect->retained).text);
-	append_growth(suspect, text);
+	/* Without any ages, put_end() says so once. */
+	if (suspects->pointers->heap->knows & HAWK_HEAP_AGES)
+		append_growth(suspect, text);
 }
 
 /** Names a part of a structure. Parts that one line allocates are named by what it called. */
@@ -455,12 +457,22 @@ static void put_left_out(const struct hawk_suspects *found, const struct hawk_sc
 			   hawk_quantity_share(found->startup_bytes, found->heap_bytes).text);
 }
 
-/** Says that suspects may be of the start, if the process may have idled until it died. */
+/** Says that suspects may be of the start, if ages are unknown, or if the process may have idled
+ * until it died. */
 static void put_end(const struct hawk_suspects_report *suspects, const struct hawk_screen *screen)
 {
 	const struct hawk_life *life = &suspects->pointers->heap->life;
 	CLEANUP(text) struct hawk_text text = {0};
 
+	if (!(suspects->pointers->heap->knows & HAWK_HEAP_AGES)) {
+		hawk_screen_paragraph(
+			screen,
+			"Their growth is unknown, because ages of blocks need the tracer: "
+			"tables filled at start may be among these.",
+			0, 0);
+		hawk_output_puts(screen->output, "\n");
+		return;
+	}
 	if (life->end != HAWK_LIFE_CLOCK || !hawk_life_may_have_idled(life))
 		return;
 	hawk_text_printf(
