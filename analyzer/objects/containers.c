@@ -64,6 +64,8 @@ static uint32_t make_node(struct hawk_layouts *layouts, const struct node *node,
 
 	layout.bytes = up(up(layout.type_at + value->bytes, trailer ? trailer : 1) + trailer,
 			  alignment > 8 ? alignment : 8);
+	if (layout.bytes <= value->bytes) /* a foreign size or alignment went round */
+		return 0;
 	number = layout.name ? hawk_layouts_add(layouts, &layout) : 0;
 	for (size_t i = 0; number && i < node->link_count; i++)
 		hawk_layouts_add_link(layouts, number,

@@ -11,6 +11,7 @@
 enum {
 	POINTERS_MAX = 8,
 	PATH_MAX_PARTS = 32,
+	NAME_BYTES_MAX = 128, /**< of a member */
 };
 
 static void append_name(struct hawk_symbols *symbols, const struct hawk_dwarf_type *type,
@@ -79,7 +80,7 @@ static const struct hawk_dwarf_type *enter_member(struct hawk_symbols *symbols,
 		*offset -= member->offset;
 		*hidden = is_hidden(type, member);
 		if (member->name[0] && !*hidden)
-			hawk_text_printf(text, ".%s", member->name);
+			hawk_text_printf(text, ".%.*s", NAME_BYTES_MAX, member->name);
 		return member->type;
 	}
 	return NULL;

@@ -410,6 +410,7 @@ static uint64_t strictest_member(struct hawk_symbols *symbols, const struct hawk
 	size_t count;
 	const struct hawk_dwarf_member *members = hawk_dwarf_members(symbols, type, &count);
 
+	most = most ? most : 1;
 	for (size_t i = 0; i < count; i++) {
 		uint64_t here = alignment_of(symbols, members[i].type, depth + 1);
 
