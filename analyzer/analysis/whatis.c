@@ -5,6 +5,9 @@
  */
 #include "hawk/analysis/whatis.h"
 
+#include "hawk/base/cleanup.h"
+#include "hawk/symbols/dwarf_types.h"
+
 /** Finds the thread with the highest stack pointer at or below `address` in its mapping. */
 static void find_thread(const struct hawk_target *target, struct hawk_whatis *whatis)
 {
@@ -55,6 +58,42 @@ void hawk_whatis_find(const struct hawk_heap *heap, const struct hawk_block_type
 		find_thread(heap->target, ret);
 }
 
+void hawk_whatis_name_member(const struct hawk_types *types, struct hawk_symbols *symbols,
+			     struct hawk_whatis *whatis)
+{
+	CLEANUP(text) struct hawk_text name = {0}, member = {0};
+	uint64_t start = whatis->block.start;
+	bool interior;
+	uint32_t block = hawk_block_index_find(&types->heap->index, start, &interior);
+	const struct hawk_type *type;
+
+	if (whatis->state != HAWK_BLOCK_LIVE || block == HAWK_BLOCK_NOWHERE || interior)
+		return;
+	type = hawk_types_at(types, hawk_types_of(types, block));
+	if (!type->layout)
+		return;
+	hawk_text_printf(&name, "%s%s", type->name, type->is_guess ? "?" : "");
+	whatis->type = hawk_symbols_intern(symbols, hawk_text_string(&name));
+	if (whatis->address > start &&
+	    hawk_types_append_member(types, block, whatis->address - start, &member))
+		whatis->member = hawk_symbols_intern(symbols, hawk_text_string(&member));
+}
+
+/* Names the variable of a module that the address lies in. */
+static void name_variable(struct hawk_symbols *symbols, const struct hawk_symbol_module *module,
+			  struct hawk_whatis *whatis)
+{
+	CLEANUP(text) struct hawk_text text = {0};
+	struct hawk_dwarf_variable variable;
+
+	if (hawk_dwarf_is_c_library(module) ||
+	    !hawk_dwarf_static_at(symbols, module, whatis->address, &variable) || !variable.name[0])
+		return;
+	hawk_text_puts(&text, variable.name);
+	hawk_dwarf_append_path(symbols, variable.type, whatis->address - variable.address, &text);
+	whatis->variable = hawk_symbols_intern(symbols, hawk_text_string(&text));
+}
+
 static void name_frame(struct hawk_symbols *symbols, struct hawk_stack_line *line)
 {
 	const struct hawk_frame *names = NULL;
@@ -95,7 +134,7 @@ void hawk_whatis_resolve(struct hawk_symbols *symbols, struct hawk_block_types *
 {
 	struct hawk_symbol_module module;
 
-	if (whatis->state != HAWK_BLOCK_NONE)
+	if (whatis->state != HAWK_BLOCK_NONE && !whatis->type)
 		whatis->type = hawk_block_type_of_words(types, &whatis->block, &whatis->words);
 	if (whatis->thread) {
 		resolve_frame(symbols, whatis);
@@ -103,5 +142,6 @@ void hawk_whatis_resolve(struct hawk_symbols *symbols, struct hawk_block_types *
 		module = hawk_symbol_module_of(whatis->module);
 		hawk_error_swallow(hawk_symbols_name(symbols, &module, whatis->address,
 						     &whatis->symbol, &whatis->symbol_offset));
+		name_variable(symbols, &module, whatis);
 	}
 }

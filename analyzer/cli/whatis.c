@@ -21,6 +21,23 @@ static void deinit(void *made)
 	free(whatis->items);
 }
 
+/* Asks debug information about live blocks. A process is not stopped for so long. */
+static struct hawk_error *name_members(struct hawk_session *session, struct whatis *whatis)
+{
+	const struct hawk_types *table;
+	struct hawk_error *err;
+	size_t live = 0;
+
+	for (size_t i = 0; i < whatis->count; i++)
+		live += whatis->items[i].state == HAWK_BLOCK_LIVE;
+	if (!live || !session->source || !(session->heap->knows & HAWK_HEAP_CONTENTS))
+		return NULL;
+	err = hawk_session_type_table(session, true, &table);
+	for (size_t i = 0; !err && i < whatis->count; i++)
+		hawk_whatis_name_member(table, session->symbols, &whatis->items[i]);
+	return err;
+}
+
 /** Reads everything about the addresses, then lets a process go. */
 static struct hawk_error *find(struct hawk_session *session, const struct hawk_block_types *types,
 			       struct whatis *ret)
@@ -35,7 +52,7 @@ static struct hawk_error *find(struct hawk_session *session, const struct hawk_b
 		hawk_quantity_parse_hex(session->settings->operands[ret->count], &address);
 		hawk_whatis_find(session->heap, types, address, &ret->items[ret->count]);
 	}
-	return hawk_session_release(session, NULL);
+	return hawk_session_release(session, name_members(session, ret));
 }
 
 static struct hawk_error *make(struct hawk_session *session, void *ret)

@@ -60,6 +60,22 @@ def check_refs(core, truth, name):
     hawk.expect_columns(text, "path")
 
 
+def check_whatis(core, truth, name):
+    """The types of the whole heap, and members."""
+    known = {address: kind for kind, address, _ in truth}
+    document = json.loads(hawk.text_of("whatis", "--json", core, *known))
+    typed = 0
+    for entry in document["addresses"]:
+        found, kind = entry["block"]["type"], known[entry["address"]]
+        if found and not found.endswith("?"):
+            typed += 1
+            hawk.expect_equal(plain(found), plain(kind), f"{name}, whole heap: {entry['address']}")
+    hawk.expect(typed >= 0.98 * len(known), f"{name}: {typed} of {len(known)} have a type")
+    [order] = [address for _, address, expression in truth if expression == "shop::server.table[2]"]
+    [entry] = json.loads(hawk.text_of("whatis", "--json", core, hex(int(order, 16) + 8)))["addresses"]
+    hawk.expect_equal((entry["block"]["type"], entry["block"]["member"]), ("shop::Order", ".lines"), f"{name}: a member")
+
+
 folder = hawk.temporary_folder()
 for build, (compiler, level) in BUILDS.items():
     program = hawk.compile_program(os.path.join(folder, build), ["typed.cpp"], compiler, [level, "-std=c++17"])
@@ -70,4 +86,5 @@ for build, (compiler, level) in BUILDS.items():
         truth = [line.split("\t") for line in done.stdout.splitlines()]
         check_paths(core, truth, build)
         check_refs(core, truth, build)
+        check_whatis(core, truth, build)
 hawk.finish()

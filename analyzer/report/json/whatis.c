@@ -49,6 +49,7 @@ static void put_block(const struct hawk_report *report, const struct hawk_whatis
 	hawk_json_put_site(json, "site", heap, site ? (uint32_t)(site - heap->sites) : UINT32_MAX);
 	hawk_stack_of_blocks(report->symbols, heap, block->trace, &stack);
 	hawk_json_put_string(json, "type", whatis->type);
+	hawk_json_put_string(json, "member", whatis->member);
 	hawk_json_put_scope_path(json, "scopes", heap->table, hawk_heap_scope(heap, block->trace));
 	hawk_json_put_stack(json, &stack);
 	hawk_stack_deinit(&stack);
@@ -81,6 +82,7 @@ static void put_module(const struct hawk_whatis *whatis, struct hawk_json *json)
 	hawk_json_put_object(json, "module");
 	hawk_json_put_string(json, "path", whatis->module->path);
 	hawk_json_put_address(json, "offset", whatis->address - whatis->module->bias);
+	hawk_json_put_string(json, "variable", whatis->variable);
 	hawk_json_put_string(json, "symbol", whatis->symbol);
 	hawk_json_put_integer(json, "symbol_offset", whatis->symbol_offset);
 	hawk_json_object_end(json);

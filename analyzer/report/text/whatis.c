@@ -22,6 +22,15 @@ static void put_type(const char *type, const struct hawk_screen *screen)
 	hawk_screen_line(screen, &text);
 }
 
+static void put_name(const char *what, const char *name, const struct hawk_screen *screen)
+{
+	if (!name)
+		return;
+	hawk_output_printf(screen->output, "  %s ", what);
+	hawk_screen_foreign(screen, name);
+	hawk_output_puts(screen->output, "\n");
+}
+
 static void put_stack(const struct hawk_report *report, const struct hawk_screen *screen,
 		      const struct hawk_stack *stack)
 {
@@ -62,6 +71,7 @@ static void put_block(const struct hawk_report *report, const struct hawk_whatis
 	}
 	hawk_screen_paragraph(screen, hawk_text_string(&text), 2, 4);
 	put_type(whatis->type, screen);
+	put_name("member", whatis->member, screen);
 	if (site)
 		hawk_output_printf(screen->output, "  %s site %016llx\n",
 				   stacks ? "allocated at" : "of", (unsigned long long)site->id);
@@ -109,6 +119,7 @@ static void put_module(const struct hawk_whatis *whatis, const struct hawk_scree
 		hawk_output_printf(screen->output, " + 0x%llx",
 				   (unsigned long long)(whatis->address - module->bias));
 	hawk_output_puts(screen->output, "\n");
+	put_name("variable", whatis->variable, screen);
 	if (whatis->symbol) {
 		hawk_output_puts(screen->output, "  symbol ");
 		hawk_screen_foreign(screen, whatis->symbol);
