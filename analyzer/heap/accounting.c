@@ -79,7 +79,7 @@ struct hawk_accounting hawk_accounting_make(const struct hawk_heap *heap,
 	uint64_t heap_touched = 0;
 	struct hawk_accounting to = {
 		.requested_bytes = sums->bytes,
-		.untouched_bytes = untouched_bytes,
+		.untouched_bytes = untouched_bytes < sums->bytes ? untouched_bytes : sums->bytes,
 		.header_bytes = sums->header_bytes,
 		.heap_bytes = bytes_of_heaps(heap, touched, &heap_touched),
 		.writable_bytes = writable_bytes(heap->target),

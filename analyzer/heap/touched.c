@@ -134,11 +134,14 @@ static uint64_t bytes_below(const struct hawk_touched *touched, uint64_t address
 {
 	size_t i = hawk_array_first_above(touched->runs, touched->count, sizeof(*touched->runs),
 					  offsetof(struct hawk_touched_run, end), address);
-	const struct hawk_touched_run *run = &touched->runs[i];
+	const struct hawk_touched_run *run;
 
-	if (i < touched->count)
-		return run->before + (address > run->start ? address - run->start : 0);
-	return i ? run[-1].before + (run[-1].end - run[-1].start) : 0;
+	if (!touched->count)
+		return 0;
+	run = &touched->runs[i < touched->count ? i : touched->count - 1];
+	if (i == touched->count)
+		address = run->end;
+	return run->before + (address > run->start ? address - run->start : 0);
 }
 
 uint64_t hawk_touched_between(const struct hawk_touched *touched, uint64_t start, uint64_t end)
