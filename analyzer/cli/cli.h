@@ -54,6 +54,9 @@ struct hawk_settings {
 	const char *ignore;
 	const char *sysroot;
 	const char *debug_directory;
+	const char *module_directory;
+	const char *debuginfod; /**< URL; "" = DEBUGINFOD_URLS, NULL = servers are not asked */
+	uint64_t max_download;
 	const char *executable;
 	const char *output;     /**< a file; NULL = standard output, also for "-" */
 	bool force;             /**< replace an existing file */
@@ -172,14 +175,17 @@ enum hawk_takes {
 	HAWK_TAKES_FUNCTION = 1u << 18,
 	HAWK_TAKES_SYSROOT = 1u << 19,
 	HAWK_TAKES_DEBUG_DIRECTORY = 1u << 20,
-	HAWK_TAKES_EXECUTABLE = 1u << 21,
-	HAWK_TAKES_TABLE = 1u << 22,
-	HAWK_TAKES_NO_NATIVE = 1u << 23,
-	HAWK_TAKES_GUEST = 1u << 24,
-	HAWK_TAKES_QUIET = 1u << 25,
-	HAWK_TAKES_FILE = 1u << 26,
-	HAWK_TAKES_FORCE = 1u << 27,
-	HAWK_TAKES_COLOR = 1u << 28,
+	HAWK_TAKES_MODULE_DIRECTORY = 1u << 21,
+	HAWK_TAKES_DEBUGINFOD = 1u << 22,
+	HAWK_TAKES_MAX_DOWNLOAD = 1u << 23,
+	HAWK_TAKES_EXECUTABLE = 1u << 24,
+	HAWK_TAKES_TABLE = 1u << 25,
+	HAWK_TAKES_NO_NATIVE = 1u << 26,
+	HAWK_TAKES_GUEST = 1u << 27,
+	HAWK_TAKES_QUIET = 1u << 28,
+	HAWK_TAKES_FILE = 1u << 29,
+	HAWK_TAKES_FORCE = 1u << 30,
+	HAWK_TAKES_COLOR = 1u << 31,
 	HAWK_TAKES_POINTERS = HAWK_TAKES_PID | HAWK_TAKES_TOP | HAWK_TAKES_DEPTH | HAWK_TAKES_FULL |
 			      HAWK_TAKES_THREADS | HAWK_TAKES_JSON,
 	/** Options that choose stacks and values. */
@@ -190,8 +196,9 @@ enum hawk_takes {
 			   HAWK_TAKES_MODULE | HAWK_TAKES_FUNCTION,
 	/** Options for reading a core or process. */
 	HAWK_TAKES_TARGET = HAWK_TAKES_SYSROOT | HAWK_TAKES_DEBUG_DIRECTORY |
-			    HAWK_TAKES_EXECUTABLE | HAWK_TAKES_TABLE | HAWK_TAKES_NO_NATIVE |
-			    HAWK_TAKES_GUEST | HAWK_TAKES_QUIET,
+			    HAWK_TAKES_MODULE_DIRECTORY | HAWK_TAKES_DEBUGINFOD |
+			    HAWK_TAKES_MAX_DOWNLOAD | HAWK_TAKES_EXECUTABLE | HAWK_TAKES_TABLE |
+			    HAWK_TAKES_NO_NATIVE | HAWK_TAKES_GUEST | HAWK_TAKES_QUIET,
 	/** Options for the answer's destination. */
 	HAWK_TAKES_OUTPUT = HAWK_TAKES_FILE | HAWK_TAKES_FORCE,
 };

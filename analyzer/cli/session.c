@@ -27,6 +27,8 @@ enum {
 	COLOR_NEVER = 3,
 };
 
+static const uint64_t DOWNLOAD_BYTES_MAX = UINT64_C(2) << 30;
+
 static int answer_fd(const struct hawk_settings *settings)
 {
 	return settings->on_stderr ? STDERR_FILENO : STDOUT_FILENO;
@@ -146,12 +148,27 @@ static struct hawk_error *open_output(struct hawk_session *session,
 static struct hawk_error *check_paths(const struct hawk_settings *settings)
 {
 	const char *const paths[] = {settings->sysroot, settings->debug_directory,
-				     settings->executable, settings->table_file};
+				     settings->module_directory, settings->executable,
+				     settings->table_file};
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
 		if (paths[i] && access(paths[i], F_OK) != 0 &&
 		    (paths[i] != settings->table_file || strcmp(paths[i], "-") != 0))
 			return hawk_error_os(errno, "cannot open", paths[i]);
+	return NULL;
+}
+
+/** Gives libdebuginfod, which reads the environment, the server's address. */
+static struct hawk_error *allow_download(const struct hawk_settings *settings, uint64_t *bytes_max)
+{
+	const char *servers = getenv("DEBUGINFOD_URLS");
+
+	if (*settings->debuginfod && setenv("DEBUGINFOD_URLS", settings->debuginfod, 1) != 0)
+		return &hawk_enomem;
+	if (!*settings->debuginfod && (!servers || !*servers))
+		return hawk_error_create(HAWK_ERROR_USAGE, "--debuginfod: name a server with "
+							   "--debuginfod=URL or DEBUGINFOD_URLS");
+	*bytes_max = settings->max_download ? settings->max_download : DOWNLOAD_BYTES_MAX;
 	return NULL;
 }
 
@@ -209,11 +226,14 @@ struct hawk_error *hawk_session_open(struct hawk_session *session,
 		.debug_directory = settings->debug_directory,
 		.system_debug_directory = getenv("HAWK_DEBUG_DIR"),
 		.executable = settings->executable,
+		.module_directory = settings->module_directory,
 	};
 	struct hawk_error *err = hawk_session_begin(session, settings, core);
 
 	if (!err)
 		err = check_paths(settings);
+	if (!err && settings->debuginfod)
+		err = allow_download(settings, &options.download_bytes_max);
 	session->opened = settings;
 	if (err)
 		return err;

@@ -10,7 +10,7 @@
 #include "hawk/base/cleanup.h"
 #include "session.h"
 
-enum { NUMBER_BYTES = 24 };
+enum { NUMBER_BYTES = 24, WORD_BYTES = 48 };
 
 static void append_option(struct hawk_text *words, const char *option, const char *value)
 {
@@ -26,10 +26,19 @@ void hawk_settings_append_core(const struct hawk_settings *settings, const char 
 			       struct hawk_text *words)
 {
 	static const char *const guests[] = {NULL, "lua", "none"};
-	char pid[NUMBER_BYTES];
+	char pid[NUMBER_BYTES], word[WORD_BYTES];
 
 	append_option(words, "--sysroot=", settings->sysroot);
 	append_option(words, "--debug-dir=", settings->debug_directory);
+	append_option(words, "--module-dir=", settings->module_directory);
+	append_option(words,
+		      settings->debuginfod && *settings->debuginfod ? "--debuginfod="
+								    : "--debuginfod",
+		      settings->debuginfod);
+	if (settings->max_download) {
+		snprintf(word, sizeof(word), "--max-download=%" PRIu64, settings->max_download);
+		hawk_next_append_word(words, word);
+	}
 	append_option(words, "--exe=", settings->executable);
 	append_option(words, "--table=", settings->table_file);
 	if (settings->no_native)

@@ -28,7 +28,6 @@ enum {
 	ROOM_BYTES = 4 << 20, /**< a table of 100,000 abbreviations; stays in the heap's top */
 #endif
 	STACK_BYTES = 256 << 10, /**< reading a line table takes 150 KiB */
-	COMPRESSION_ZSTD = 2,    /**< ELFCOMPRESS_ZSTD; elf.h of glibc 2.36 does not have it */
 };
 
 void hawk_dwarf_reserve_stack(void)
@@ -64,7 +63,9 @@ void hawk_dwarf_destroy(struct hawk_dwarf *dwarf)
 		dwarf_end(dwarf->dwarf);
 	if (dwarf->shared)
 		dwarf_end(dwarf->shared);
+	hawk_elf_close(dwarf->shared_unpacked);
 	hawk_elf_close(dwarf->shared_elf);
+	hawk_elf_close(dwarf->unpacked);
 	free(dwarf);
 }
 
@@ -271,26 +272,22 @@ static struct hawk_error *index_units(struct hawk_dwarf *dwarf)
 	return hawk_ranges_freeze(&dwarf->ranges) ? NULL : &hawk_enomem;
 }
 
-/** Reports debug sections compressed in a way that this libdw cannot read. */
-static void note_zstd(const struct hawk_elf *elf, struct hawk_findings *findings)
+/** Opens the DWARF of `elf`, or of a copy that is unpacked. NULL = it has none that can be read. */
+static struct hawk_error *open_dwarf(const struct hawk_elf *elf, struct hawk_findings *findings,
+				     struct hawk_elf **unpacked, Dwarf **ret)
 {
-	Elf_Scn *section = NULL;
+	const char *why;
+	struct hawk_error *err = hawk_elf_unpack(elf, &why, unpacked);
 
-	while ((section = elf_nextscn(elf->elf, section))) {
-		GElf_Shdr header;
-		GElf_Chdr compression;
-
-		if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_COMPRESSED) ||
-		    !gelf_getchdr(section, &compression) || compression.ch_type != COMPRESSION_ZSTD)
-			continue;
-		hawk_findings_add(
-			findings, HAWK_FINDING_MISSING, false, "debug-zstd*",
-			"%s: its debug information is compressed with zstd, which the "
-			"installed libdw cannot read (objcopy --decompress-debug-sections "
-			"helps)",
-			elf->path);
-		return;
-	}
+	if (why)
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "debug-zstd*",
+				  "%s: its debug information is compressed with zstd; %s",
+				  elf->path, why);
+	*ret = err ? NULL
+		   : dwarf_begin_elf(*unpacked ? (*unpacked)->elf : elf->elf, DWARF_C_READ, NULL);
+	if (*ret)
+		dwarf_new_oom_handler(*ret, hawk_enomem_end);
+	return err;
 }
 
 /**
@@ -311,12 +308,12 @@ static struct hawk_error *attach_shared(struct hawk_dwarf *dwarf, bool *usable)
 	err = hawk_symbols_find_shared(dwarf->search, dwarf->elf->path, name, id, (size_t)size,
 				       &refused, &dwarf->shared_elf);
 	err = hawk_symbols_tell_unread(dwarf->search, err, &refused);
+	if (!err && dwarf->shared_elf)
+		err = open_dwarf(dwarf->shared_elf, dwarf->search->findings,
+				 &dwarf->shared_unpacked, &dwarf->shared);
 	if (err)
 		return err;
-	if (dwarf->shared_elf)
-		dwarf->shared = dwarf_begin_elf(dwarf->shared_elf->elf, DWARF_C_READ, NULL);
 	if (dwarf->shared) {
-		dwarf_new_oom_handler(dwarf->shared, hawk_enomem_end);
 		dwarf_setalt(dwarf->dwarf, dwarf->shared);
 		return NULL;
 	}
@@ -339,19 +336,13 @@ struct hawk_error *hawk_dwarf_create(const struct hawk_elf *elf, const struct ha
 	*ret = NULL;
 	if (!hawk_dwarf_has_room())
 		return &hawk_enomem;
-	Dwarf *handle = dwarf_begin_elf(elf->elf, DWARF_C_READ, NULL);
-	if (!handle) {
-		note_zstd(elf, search->findings);
-		return NULL;
-	}
 	__attribute__((cleanup(cleanup_dwarf))) struct hawk_dwarf *dwarf =
 		calloc(1, sizeof(*dwarf));
-	if (!dwarf) {
-		dwarf_end(handle);
+	if (!dwarf)
 		return &hawk_enomem;
-	}
-	dwarf_new_oom_handler(handle, hawk_enomem_end);
-	dwarf->dwarf = handle;
+	err = open_dwarf(elf, search->findings, &dwarf->unpacked, &dwarf->dwarf);
+	if (err || !dwarf->dwarf)
+		return err;
 	dwarf->elf = elf;
 	dwarf->layout = layout;
 	dwarf->search = search;

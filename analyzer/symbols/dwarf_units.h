@@ -61,9 +61,10 @@ struct hawk_dwarf_unit {
 
 struct hawk_dwarf {
 	Dwarf *dwarf;
-	Dwarf *shared;                 /**< of `shared_elf`; NULL = none */
-	struct hawk_elf *shared_elf;   /**< .gnu_debugaltlink */
-	const struct hawk_elf *elf;    /**< the file it came from; not owned */
+	Dwarf *shared;                               /**< of `shared_elf`; NULL = none */
+	struct hawk_elf *shared_elf;                 /**< .gnu_debugaltlink */
+	struct hawk_elf *unpacked, *shared_unpacked; /**< hawk_elf_unpack(); NULL = not needed */
+	const struct hawk_elf *elf;                  /**< the file it came from; not owned */
 	const struct hawk_elf *layout; /**< its segments show which addresses are code; not owned */
 	const struct hawk_symbols_search *search; /**< not owned */
 	struct hawk_strings *strings;

@@ -56,6 +56,13 @@ struct hawk_error *hawk_elf_open(const char *path, const char **why, struct hawk
 struct hawk_error *hawk_elf_from_image(const char *name, uint8_t *image, size_t bytes,
 				       const char **why, struct hawk_elf **ret);
 
+/** Makes a copy of the file in memory whose debug sections are not compressed with zstd, which
+ * libdw may not read. `*ret` stays unset if none is compressed so, or if they cannot be unpacked:
+ * then
+ * `*why` is a static phrase. */
+struct hawk_error *hawk_elf_unpack(const struct hawk_elf *elf, const char **why,
+				   struct hawk_elf **ret);
+
 /** Finds where the main module's thread-local storage begins for the thread with that thread
  * pointer; false = it has none, or a damaged one. */
 bool hawk_elf_tls_start(const struct hawk_elf *elf, uint64_t thread_pointer, uint64_t *ret);

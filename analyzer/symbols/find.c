@@ -13,6 +13,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "debuginfod.h"
+#include "module_tree.h"
 #include "hawk/target/decoder.h"
 #include "hawk/base/cleanup.h"
 
@@ -390,6 +392,52 @@ static void take_debug_only(struct finder *finder)
 	finder->debug = take_ptr(&finder->debug_only);
 }
 
+/** Takes the module's program or library, and its debug file, from the tree of --module-dir. */
+static struct hawk_error *find_in_tree(struct finder *finder)
+{
+	const struct hawk_symbols_search *search = finder->search;
+	const struct hawk_module_file *files = NULL;
+	struct hawk_error *err;
+	size_t count = 0;
+
+	if (!search->modules || !wanted_bytes(finder->module))
+		return NULL;
+	err = hawk_module_tree_find(search->modules, finder->module->build_id,
+				    wanted_bytes(finder->module), search->findings, &files, &count);
+	for (size_t i = 0; i < count && !err && !(finder->binary && finder->debug_only); i++) {
+		CLEANUP(elf) struct hawk_elf *elf = NULL;
+
+		err = try_binary(finder, files[i].path, &elf);
+		if (!finder->binary)
+			finder->binary = take_ptr(&elf);
+	}
+	return err;
+}
+
+/** Fetches a file from debuginfod servers, and checks it. */
+static struct hawk_error *fetch(const struct finder *finder, const uint8_t *id, size_t bytes,
+				bool debug, struct hawk_elf **ret)
+{
+	struct hawk_findings *findings = finder->search->findings;
+	char hex[HAWK_BUILD_ID_TEXT_MAX];
+	bool refused = false;
+	struct hawk_error *err;
+
+	if (*ret || !finder->search->debuginfod || !bytes)
+		return NULL;
+	CLEANUP(free_ptr)
+	char *path = hawk_debuginfod_fetch(finder->search->debuginfod, id, bytes, debug, findings);
+	if (!path)
+		return NULL;
+	err = try_id(path, id, bytes, NULL, &refused, ret);
+	if (refused)
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "debuginfod*",
+				  "%s, which a debuginfod server sent, is not the file with "
+				  "build-id %s, and was not used",
+				  path, hawk_symbols_build_id_text(id, bytes, hex));
+	return err;
+}
+
 static struct hawk_error *find_debug(struct finder *finder)
 {
 	const struct hawk_symbols_search *search = finder->search;
@@ -404,6 +452,8 @@ static struct hawk_error *find_debug(struct finder *finder)
 		err = find_in_directories(search, id, wanted, ".debug", &finder->debug);
 	if (!err && binary && !finder->debug)
 		err = find_by_link(search, binary, location_of(finder, binary), &finder->debug);
+	if (!err)
+		err = fetch(finder, id, wanted, true, &finder->debug);
 	if (!err && binary && !finder->debug)
 		err = open_embedded(binary, &finder->debug);
 	return err;
@@ -417,6 +467,10 @@ static struct hawk_error *find_files(struct finder *finder)
 	if (!err && !finder->binary && wanted_bytes(module))
 		err = find_in_directories(finder->search, module->build_id, wanted_bytes(module),
 					  "", &finder->binary);
+	if (!err)
+		err = find_in_tree(finder);
+	if (!err)
+		err = fetch(finder, module->build_id, wanted_bytes(module), false, &finder->binary);
 	if (err)
 		return err;
 	take_debug_only(finder);

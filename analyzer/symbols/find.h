@@ -2,7 +2,8 @@
 /**
  * @file
  * Finds the files of a module: the program or library, and its separate debug file. Returns only
- * files with the wanted build-id; a mismatch is a finding. Nothing is fetched from the network.
+ * files with the wanted build-id; a mismatch is a finding. Files are fetched only if the search has
+ * a `debuginfod`.
  */
 #ifndef HAWK_ANALYZER_SYMBOLS_FIND_H
 #define HAWK_ANALYZER_SYMBOLS_FIND_H
@@ -18,6 +19,8 @@ struct hawk_symbols_search {
 	const char *executable;
 	const char *root;    /**< "/proc/PID/root" of a live process, or NULL */
 	const char *program; /**< path of the main module if its own is empty, or NULL */
+	struct hawk_module_tree *modules;   /**< of --module-dir, or NULL */
+	struct hawk_debuginfod *debuginfod; /**< NULL = nothing is fetched */
 	struct hawk_findings *findings;
 };
 

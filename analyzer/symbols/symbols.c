@@ -10,14 +10,19 @@
 #include <string.h>
 
 #include "answers.h"
+#include "debuginfod.h"
 #include "dwarf_cfi.h"
 #include "hawk/base/cleanup.h"
+#include "module_tree.h"
 #include "state.h"
 
 enum {
 	VDSO_BYTES_MAX = 256 * 1024,
 	MAPPED_PATH_MAX = 128,
 };
+
+/* Servers that unpack a large package first are silent for some seconds. */
+static const uint64_t DOWNLOAD_PATIENCE_NS = UINT64_C(30000000000);
 
 static void destroy_file(void *opaque)
 {
@@ -44,6 +49,8 @@ void hawk_symbols_destroy(struct hawk_symbols *symbols)
 	if (!symbols)
 		return;
 	hawk_dwarf_store_destroy(&symbols->types);
+	hawk_module_tree_destroy(symbols->search.modules);
+	hawk_debuginfod_destroy(symbols->search.debuginfod);
 	tdestroy(symbols->files, destroy_file);
 	hawk_answers_destroy(symbols->answers);
 	hawk_questions_destroy(symbols->questions);
@@ -403,6 +410,24 @@ static bool copy_options(struct hawk_symbols *symbols, const struct hawk_symbols
 	       copy_string(symbols, options->executable, &symbols->search.executable);
 }
 
+static bool add_far_places(struct hawk_symbols *symbols, const struct hawk_symbols_options *options)
+{
+	const struct hawk_debuginfod_settings settings = {
+		.bytes_max = options->download_bytes_max,
+		.patience_ns = DOWNLOAD_PATIENCE_NS,
+	};
+	struct hawk_symbols_search *search = &symbols->search;
+	const char *directory;
+
+	if (!copy_string(symbols, options->module_directory, &directory))
+		return false;
+	if (directory)
+		search->modules = hawk_module_tree_create(directory);
+	if (settings.bytes_max)
+		search->debuginfod = hawk_debuginfod_create(&settings);
+	return (!directory || search->modules) && (!settings.bytes_max || search->debuginfod);
+}
+
 /** Takes file data from the target. Reads a live process's vdso now, before it may run on. */
 static struct hawk_error *use_target(struct hawk_symbols *symbols)
 {
@@ -447,7 +472,7 @@ struct hawk_error *hawk_symbols_create(const struct hawk_target *target,
 	symbols->search.findings = findings;
 	hawk_strings_init(&symbols->strings);
 	hawk_text_init(&symbols->scratch);
-	if (options && !copy_options(symbols, options))
+	if (options && !(copy_options(symbols, options) && add_far_places(symbols, options)))
 		return &hawk_enomem;
 	if (target && hawk_target_snapshot(target))
 		err = hawk_answers_read(hawk_target_snapshot(target), symbols);

@@ -96,7 +96,8 @@ static void print(struct shell *shell, const struct hawk_shell_command *command,
 /** Returns true for options that would open another target. */
 static bool opens_target(const struct hawk_settings *settings)
 {
-	return settings->sysroot || settings->debug_directory || settings->executable ||
+	return settings->sysroot || settings->debug_directory || settings->module_directory ||
+	       settings->debuginfod || settings->max_download || settings->executable ||
 	       settings->table_file || settings->pid;
 }
 

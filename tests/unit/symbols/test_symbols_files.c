@@ -11,6 +11,7 @@
 
 #include "test.h"
 #include "symbols/symbols_world.h"
+#include "hawk/target/decoder.h"
 
 #define SPLIT "objcopy --only-keep-debug program program.debug && strip -s program && "
 #define LINK  SPLIT "objcopy --add-gnu-debuglink=program.debug program && "
@@ -391,16 +392,64 @@ SYMBOLS_TEST(missing_shared_information_is_said_and_not_opened_if_special)
 	assert_int_equal(fixture_run("rm shared.debug"), 0);
 }
 
-SYMBOLS_TEST(what_libdw_cannot_unpack_is_said_and_names_are_left)
+static void compress_with_zstd(void)
 {
-	uint64_t address = build_inlined();
-	if (fixture_run("objcopy --compress-debug-sections=zstd program") != 0) {
-		print_message("this objcopy cannot compress with zstd\n");
+	static const uint8_t magic[] = {0x28, 0xb5, 0x2f, 0xfd};
+
+	if (!hawk_decoder_format(magic, sizeof(magic)) ||
+	    fixture_run("objcopy --compress-debug-sections=zstd program") != 0) {
+		print_message("zstd is missing in hawk-core or objcopy\n");
 		skip();
 	}
+}
+
+SYMBOLS_TEST(debug_sections_compressed_with_zstd_are_read)
+{
+	uint64_t address = build_inlined();
+
+	compress_with_zstd();
 	open_module("program");
 	expect_function(address, "plain");
-	/* elfutils 0.189 and later can read it, if built so. */
-	if (hawk_symbols_status(world.symbols, &world.module) != HAWK_SYMBOL_DWARF)
-		assert_non_null(strstr(finding("debug-zstd"), "zstd"));
+	assert_int_equal(hawk_symbols_status(world.symbols, &world.module), HAWK_SYMBOL_DWARF);
+}
+
+/** Overwrites the 8 bytes that lie `distance` before each compressed section's contents. */
+static void damage_sections(int distance, uint64_t value)
+{
+	static const uint8_t magic[] = {0x28, 0xb5, 0x2f, 0xfd};
+	static uint8_t bytes[1 << 20];
+	FILE *file = fopen("program", "r+");
+	size_t size;
+
+	assert_non_null(file);
+	size = fread(bytes, 1, sizeof(bytes), file);
+	for (uint8_t *at = bytes; (at = memmem(at, size - (size_t)(at - bytes), magic, 4)); at++)
+		memcpy(at - distance, &value, sizeof(value));
+	rewind(file);
+	assert_int_equal(fwrite(bytes, 1, size, file), size);
+	assert_int_equal(fclose(file), 0);
+}
+
+SYMBOLS_TEST(damaged_debug_sections_of_zstd_are_said_and_names_are_left)
+{
+	static const struct {
+		int distance; /**< -4: behind the frame's magic; 16: the size unpacked */
+		uint64_t value;
+		const char *why;
+	} cases[] = {
+		{-4, UINT64_MAX, "damaged"}, {16, UINT64_MAX, "larger"}, {16, 1 << 28, "damaged"}};
+
+	uint64_t address = build_inlined();
+
+	compress_with_zstd();
+	assert_int_equal(fixture_run("cp program whole"), 0);
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		assert_int_equal(fixture_run("cp whole program"), 0);
+		damage_sections(cases[i].distance, cases[i].value);
+		open_module("program");
+		expect_function(address, "plain");
+		assert_int_equal(hawk_symbols_status(world.symbols, &world.module),
+				 HAWK_SYMBOL_SYMTAB);
+		assert_non_null(strstr(finding("debug-zstd"), cases[i].why));
+	}
 }

@@ -21,6 +21,10 @@ struct hawk_symbols_options {
 					none */
 	const char *system_debug_directory; /**< searched next; NULL = /usr/lib/debug */
 	const char *executable;      /**< use this file for the main module; NULL = by path */
+	/** Files anywhere below it are found by build-id alone; NULL = none. */
+	const char *module_directory;
+	/** Bytes that debuginfod servers may send (DEBUGINFOD_URLS); 0 = they are not asked. */
+	uint64_t download_bytes_max;
 };
 
 /** One source location. Strings belong to the symbols object. */
