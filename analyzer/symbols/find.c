@@ -15,6 +15,7 @@
 
 #include "debuginfod.h"
 #include "module_tree.h"
+#include "package_note.h"
 #include "hawk/target/decoder.h"
 #include "hawk/base/cleanup.h"
 
@@ -350,22 +351,35 @@ static const char *location_of(const struct finder *finder, const struct hawk_el
 	return module->main && program ? program : binary->path;
 }
 
+/** Appends what would help: the package to fetch, the option. */
+static void append_remedy(const struct finder *finder, struct hawk_text *to)
+{
+	CLEANUP(text) struct hawk_text package = {0};
+
+	if (hawk_package_note_append(finder->search->target, finder->module, &package))
+		hawk_text_printf(to, "; it is part of the package %s", hawk_text_string(&package));
+	if (finder->module->main && !finder->search->executable)
+		hawk_text_puts(to, "; --exe=FILE names it");
+}
+
 /** Reports a missing or unusable binary, once for each module. */
 static void note_absence(struct finder *finder)
 {
 	struct hawk_findings *findings = finder->search->findings;
 	const struct hawk_symbol_module *module = finder->module;
+	CLEANUP(text) struct hawk_text remedy = {0};
 	char wanted[HAWK_BUILD_ID_TEXT_MAX];
 
 	if (tell_refused(finder))
 		return;
 	finder->status = HAWK_SYMBOL_NOT_FOUND;
 	hawk_symbols_build_id_text(module->build_id, wanted_bytes(module), wanted);
-	hawk_findings_add(
-		findings, HAWK_FINDING_MISSING, false, "module-not-found*",
-		"no file was found for %s (build-id %s)%s",
-		module->path && module->path[0] ? module->path : "a module without a name", wanted,
-		module->main && !finder->search->executable ? "; --exe=FILE names it" : "");
+	append_remedy(finder, &remedy);
+	hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "module-not-found*",
+			  "no file was found for %s (build-id %s)%s",
+			  module->path && module->path[0] ? module->path
+							  : "a module without a name",
+			  wanted, hawk_text_string(&remedy));
 }
 
 static void note_unverified(const struct finder *finder, const struct hawk_elf *binary)

@@ -21,6 +21,7 @@ struct hawk_symbols_search {
 	const char *program; /**< path of the main module if its own is empty, or NULL */
 	struct hawk_module_tree *modules;   /**< of --module-dir, or NULL */
 	struct hawk_debuginfod *debuginfod; /**< NULL = nothing is fetched */
+	const struct hawk_target *target;   /**< NULL = not known */
 	struct hawk_findings *findings;
 };
 

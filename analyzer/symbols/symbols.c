@@ -469,6 +469,7 @@ struct hawk_error *hawk_symbols_create(const struct hawk_target *target,
 	if (!symbols)
 		return &hawk_enomem;
 	symbols->target = target;
+	symbols->search.target = target;
 	symbols->search.findings = findings;
 	hawk_strings_init(&symbols->strings);
 	hawk_text_init(&symbols->scratch);

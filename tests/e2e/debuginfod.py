@@ -25,6 +25,7 @@ int main(void)
 	return 0;
 }
 """
+PACKAGE = '{"type":"deb","os":"debian","name":"libfoo2","version":"1:1.2-3~x","architecture":"amd64"}'
 CHUNK = b"x" * 65536
 asked = []
 served = {}  # {"/buildid/ID/debuginfo": contents}, or None for an answer without an end
@@ -82,7 +83,7 @@ def check_module_directory():
     os.makedirs(tree)
     os.symlink("..", os.path.join(tree, "ring"))
     os.mkfifo(os.path.join(tree, "fifo"))
-    expect_none("an empty tree", "no file was found", *ask(f"--module-dir={folder}/tree"))
+    expect_none("an empty tree", "it is part of the package libfoo2 1:1.2-3~x (deb)", *ask(f"--module-dir={folder}/tree"))
     hawk.write(os.path.join(tree, "b"), stripped)
     names, _ = ask(f"--module-dir={folder}/tree")
     hawk.expect("main" not in names and "abort" in names, f"stripped: {names}")
@@ -118,7 +119,7 @@ def check_server(url):
 
 hawk.debug_directory = None  # libc's debug files are not asked for
 folder = hawk.temporary_folder()
-program = hawk.compile_text(folder, "program", CRASH, flags=["-Wl,--build-id=sha1"])
+program = hawk.compile_text(folder, "program", CRASH, flags=["-Wl,--build-id=sha1", "-Xlinker", f"--package-metadata={PACKAGE}"])
 other = hawk.compile_text(folder, "other", CRASH.replace("give_up", "go_on"), flags=["-Wl,--build-id=sha1"])
 core = hawk.crash([program], hawk.plain_environment(), folder)[0]
 subprocess.run(["objcopy", "--only-keep-debug", program, f"{folder}/debug"], check=True)
