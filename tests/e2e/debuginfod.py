@@ -117,7 +117,6 @@ def check_server(url):
     hawk.expect_equal(done.returncode, hawk.EXIT_USAGE, "--debuginfod without a server")
 
 
-hawk.debug_directory = None  # libc's debug files are not asked for
 folder = hawk.temporary_folder()
 program = hawk.compile_text(folder, "program", CRASH, flags=["-Wl,--build-id=sha1", "-Xlinker", f"--package-metadata={PACKAGE}"])
 other = hawk.compile_text(folder, "other", CRASH.replace("give_up", "go_on"), flags=["-Wl,--build-id=sha1"])

@@ -49,7 +49,8 @@ def answers(data):
     """What leaks and threads say of a core, and the modules."""
     core = hawk.write(os.path.join(folder, "asked"), data)
     found = [hawk.document(verb, core, codes=(hawk.EXIT_OK, hawk.EXIT_CONDITION)) for verb in ("leaks", "threads")]
-    missing = [finding["text"] for document in found for finding in document.pop("missing")]
+    missing = [finding["text"] for document in found for finding in document.pop("missing")
+               if finding["key"] != "names-missing"]
     for document in found:
         document.pop("missing_shown"), document.pop("missing_total")
     return real_paths(found), missing, hawk.analyze(core, codes=(hawk.EXIT_OK,))["modules"]
