@@ -63,8 +63,12 @@ enum hawk_snapshot_section {
 	HAWK_SNAPSHOT_ROOTS = 11,  /**< roots */
 	HAWK_SNAPSHOT_TYPES = 12,  /**< by number in the index: blocks that begin with a virtual
 				      table that has a name */
-	HAWK_SNAPSHOT_WAITS = 13,  /**< by number: what a thread waits for; older files have none */
-	HAWK_SNAPSHOT_SECTIONS = 14,
+	HAWK_SNAPSHOT_WAITS = 13,  /**< by number: what a thread waits for */
+	/* Older files have none of these. */
+	HAWK_SNAPSHOT_ALLOCATORS = 14, /**< what allocators and guests said: one record */
+	HAWK_SNAPSHOT_GUESTS = 15,     /**< by number in the index: blocks with a guest's object */
+	HAWK_SNAPSHOT_BALANCE = 16,    /**< all memory by use, and fragmentation: one record */
+	HAWK_SNAPSHOT_SECTIONS = 17,
 };
 
 /** How the contents of a frame are stored. */

@@ -27,6 +27,7 @@ struct making {
 	const struct hawk_heap *heap;
 	const struct hawk_heap *allocators;
 	struct hawk_balance *balance;
+	struct hawk_fragmentation *fragmentation;
 	uint64_t inside_bytes; /**< of traced blocks in chunks of allocators */
 	uint64_t inside_objects;
 	/** Spans of these sources are known: of allocators, and last of the tracer. */
@@ -34,6 +35,10 @@ struct making {
 	uint64_t source_bytes[HAWK_HEAP_SOURCES_MAX + 1]; /**< of all spans */
 	uint64_t span_bytes[HAWK_HEAP_SOURCES_MAX + 1];   /**< of free spans */
 	uint64_t metadata_bytes[HAWK_HEAP_SOURCES_MAX + 1];
+	struct hawk_allocator_balance *of[HAWK_HEAP_SOURCES_MAX]; /**< NULL = no allocator */
+	uint64_t piece_bytes[HAWK_HEAP_SOURCES_MAX];
+	unsigned source; /**< of the latest piece */
+	uint32_t block;  /**< traced: the first that does not lie below the latest chunk */
 };
 
 static bool is_traced(const struct making *making)
@@ -76,7 +81,7 @@ static unsigned size_number(uint64_t bytes)
 	       (unsigned)(bytes >> (log2 - 2) & (RANGES_A_POWER - 1));
 }
 
-static void name_sizes(struct hawk_balance *balance)
+void hawk_balance_name_sizes(struct hawk_balance *balance)
 {
 	for (unsigned i = 0; i < HAWK_BALANCE_SIZES; i++) {
 		unsigned range = minus(i, SIZES_SMALL) / RANGES_A_POWER + RANGE_LOG2;
@@ -88,20 +93,19 @@ static void name_sizes(struct hawk_balance *balance)
 	}
 }
 
-/* Divides a live chunk of a traced heap into blocks, headers and the rest. `*block` is the number
- * of the first block that does not lie below the chunk. */
-static void take_traced(struct making *making, const struct hawk_piece *piece, uint64_t bytes,
-			uint32_t *block)
+/* Divides a live chunk of a traced heap into blocks, headers and the rest. */
+static void take_traced(struct making *making, const struct hawk_piece *piece, uint64_t bytes)
 {
 	const struct hawk_block_index *index = &making->heap->index;
 	uint64_t own = 0, objects = 0, headers;
+	uint32_t block = making->block;
 
-	while (*block < index->count && hawk_block_start(index, *block) < piece->start)
-		++*block;
-	for (;
-	     *block < index->count && hawk_block_start(index, *block) < piece->start + piece->bytes;
-	     ++*block, objects++)
-		own += hawk_block_own_bytes(index, *block);
+	while (block < index->count && hawk_block_start(index, block) < piece->start)
+		block++;
+	for (; block < index->count && hawk_block_start(index, block) < piece->start + piece->bytes;
+	     block++, objects++)
+		own += hawk_block_own_bytes(index, block);
+	making->block = block;
 	making->inside_bytes += own;
 	making->inside_objects += objects;
 	if (!objects) {
@@ -192,56 +196,47 @@ static void take_gaps(struct making *making, unsigned source,
 	making->balance->excess += minus(covered + metadata, of->bytes);
 }
 
-/* Walks all pieces of one allocator. */
-static struct hawk_error *take_pieces(struct making *making, unsigned source,
-				      struct hawk_allocator_balance *of)
+/* Adds one piece of an allocator's memory. */
+static void take_piece(void *context, unsigned source, const struct hawk_piece *piece)
 {
-	const struct hawk_heap_found *found = &making->allocators->found[source];
-	CLEANUP(free_ptr) void *walk = hawk_allocator_begin(found);
-	uint64_t sum = making->span_bytes[source];
-	struct hawk_piece piece;
-	uint32_t block = 0;
+	struct making *making = context;
+	struct hawk_allocator_balance *of = making->of[source];
+	uint64_t end = piece->start + piece->bytes;
+	uint64_t bytes = present(making, piece->start, end);
 
-	if (!walk)
-		return &hawk_enomem;
-	while (hawk_allocator_next(found, walk, &piece)) {
-		uint64_t end = piece.start + piece.bytes;
-		uint64_t bytes = present(making, piece.start, end);
-
-		of->allocator.objects[piece.state]++;
-		of->allocator.bytes[piece.state] += bytes;
-		switch (piece.state) {
-		case HAWK_PIECE_LIVE:
-			if (is_traced(making))
-				take_traced(making, &piece, bytes, &block);
-			else
-				use(making, HAWK_USE_LIVE, 1, bytes);
-			add(&arena_of(of, piece.arena)->live, bytes);
-			add(&making->balance->sizes[size_number(piece.bytes)].live, bytes);
-			break;
-		case HAWK_PIECE_INTERNAL:
-			if (is_traced(making))
-				continue;
-			take_internal(making, source, piece.start, bytes);
-			break;
-		case HAWK_PIECE_OVERHEAD:
-			continue;
-		case HAWK_PIECE_FOREIGN:
-			bytes = unclaimed(making, source, piece.start, end);
-			use(making, HAWK_USE_OTHER, 0, bytes);
-			break;
-		case HAWK_PIECE_DAMAGED:
-		case HAWK_PIECE_MISSING:
-			use(making, HAWK_USE_UNDIVIDED, 1, bytes);
-			break;
-		default:
-			take_free(making, of, &piece, bytes);
-		}
-		sum += bytes;
+	if (source != making->source)
+		making->block = 0;
+	making->source = source;
+	of->allocator.objects[piece->state]++;
+	of->allocator.bytes[piece->state] += bytes;
+	switch (piece->state) {
+	case HAWK_PIECE_LIVE:
+		if (is_traced(making))
+			take_traced(making, piece, bytes);
+		else
+			use(making, HAWK_USE_LIVE, 1, bytes);
+		add(&arena_of(of, piece->arena)->live, bytes);
+		add(&making->balance->sizes[size_number(piece->bytes)].live, bytes);
+		break;
+	case HAWK_PIECE_INTERNAL:
+		if (is_traced(making))
+			return;
+		take_internal(making, source, piece->start, bytes);
+		break;
+	case HAWK_PIECE_OVERHEAD:
+		return;
+	case HAWK_PIECE_FOREIGN:
+		bytes = unclaimed(making, source, piece->start, end);
+		use(making, HAWK_USE_OTHER, 0, bytes);
+		break;
+	case HAWK_PIECE_DAMAGED:
+	case HAWK_PIECE_MISSING:
+		use(making, HAWK_USE_UNDIVIDED, 1, bytes);
+		break;
+	default:
+		take_free(making, of, piece, bytes);
 	}
-	use(making, HAWK_USE_SPANS, 0, making->span_bytes[source]);
-	take_gaps(making, source, of, sum);
-	return NULL;
+	making->piece_bytes[source] += bytes;
 }
 
 /* Counts the arenas, and the threads that use each. */
@@ -272,6 +267,7 @@ static struct hawk_error *find_arenas(struct making *making, const struct hawk_h
 	return NULL;
 }
 
+/* Describes all allocators, then walks them. */
 static struct hawk_error *take_allocators(struct making *making)
 {
 	const struct hawk_heap *allocators = making->allocators;
@@ -288,9 +284,17 @@ static struct hawk_error *take_allocators(struct making *making)
 			continue;
 		balance->allocator_count++;
 		of->bytes = making->source_bytes[i];
+		making->of[i] = of;
 		err = find_arenas(making, &allocators->found[i], of);
-		if (!err)
-			err = take_pieces(making, i, of);
+	}
+	if (!err)
+		err = hawk_fragmentation_make(making->heap, allocators, take_piece, making,
+					      making->fragmentation);
+	for (unsigned i = 0; i < allocators->found_count && !err; i++) {
+		if (!making->of[i])
+			continue;
+		use(making, HAWK_USE_SPANS, 0, making->span_bytes[i]);
+		take_gaps(making, i, making->of[i], making->piece_bytes[i] + making->span_bytes[i]);
 	}
 	return err;
 }
@@ -413,7 +417,7 @@ static struct hawk_error *make(struct making *making)
 		return &hawk_enomem;
 	for (size_t i = 0; i < balance->thread_count; i++)
 		balance->threads[i].arena = HAWK_NOT_KNOWN;
-	name_sizes(balance);
+	hawk_balance_name_sizes(balance);
 	add_spans(making);
 	err = take_allocators(making);
 	if (!err)
@@ -424,11 +428,16 @@ static struct hawk_error *make(struct making *making)
 }
 
 struct hawk_error *hawk_balance_make(const struct hawk_heap *heap,
-				     const struct hawk_heap *allocators, struct hawk_balance *ret)
+				     const struct hawk_heap *allocators, struct hawk_balance *ret,
+				     struct hawk_fragmentation *fragmentation)
 {
-	struct making making = {.heap = heap, .allocators = allocators, .balance = ret};
+	struct making making = {.heap = heap,
+				.allocators = allocators,
+				.balance = ret,
+				.fragmentation = fragmentation};
 
 	*ret = (struct hawk_balance){0};
+	*fragmentation = (struct hawk_fragmentation){0};
 	return make(&making);
 }
 
@@ -438,5 +447,6 @@ void hawk_balance_deinit(struct hawk_balance *balance)
 		free(balance->allocators[i].arenas);
 	free(balance->allocators);
 	free(balance->threads);
+	free(balance->names);
 	*balance = (struct hawk_balance){0};
 }

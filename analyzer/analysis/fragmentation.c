@@ -45,6 +45,8 @@ struct unit {
 struct making {
 	const struct hawk_heap *heap;
 	const struct hawk_heap_found *found; /**< the allocator walked */
+	hawk_piece_function *see;            /**< or NULL */
+	void *context;
 	struct hawk_fragmentation *result;
 	struct hawk_pin *pins;
 	uint32_t block; /**< of the heap's: the next one */
@@ -276,7 +278,7 @@ static void add_spans(struct making *making, const struct hawk_heap *allocators)
 	}
 }
 
-static struct hawk_error *take_allocator(struct making *making)
+static struct hawk_error *take_allocator(struct making *making, unsigned source)
 {
 	CLEANUP(free_ptr) void *walk = hawk_allocator_begin(making->found);
 	struct hawk_piece piece;
@@ -284,8 +286,11 @@ static struct hawk_error *take_allocator(struct making *making)
 	if (!walk)
 		return &hawk_enomem;
 	making->block = 0;
-	while (!making->err && hawk_allocator_next(making->found, walk, &piece))
+	while (!making->err && hawk_allocator_next(making->found, walk, &piece)) {
 		take_piece(making, &piece);
+		if (making->see)
+			making->see(making->context, source, &piece);
+	}
 	end_run(making);
 	end_unit(making);
 	return making->err;
@@ -355,7 +360,7 @@ static struct hawk_error *take_allocators(struct making *making, const struct ha
 		making->found = &allocators->found[i];
 		if (!hawk_allocator_describe(making->found, &allocator))
 			continue;
-		err = take_allocator(making);
+		err = take_allocator(making, i);
 		result->arenas += allocator.arenas;
 		if (result->free_bytes - before >= most) {
 			most = result->free_bytes - before;
@@ -367,11 +372,13 @@ static struct hawk_error *take_allocators(struct making *making, const struct ha
 
 struct hawk_error *hawk_fragmentation_make(const struct hawk_heap *heap,
 					   const struct hawk_heap *allocators,
+					   hawk_piece_function *see, void *context,
 					   struct hawk_fragmentation *ret)
 {
 	size_t count = heap->site_count + PINS_MORE;
 	CLEANUP(free_ptr) struct hawk_pin *pins = calloc(count, sizeof(*pins));
-	struct making making = {.heap = heap, .result = ret, .pins = pins};
+	struct making making = {
+		.heap = heap, .see = see, .context = context, .result = ret, .pins = pins};
 	struct hawk_error *err;
 
 	*ret = (struct hawk_fragmentation){0};
@@ -397,6 +404,7 @@ struct hawk_error *hawk_fragmentation_make(const struct hawk_heap *heap,
 void hawk_fragmentation_deinit(struct hawk_fragmentation *fragmentation)
 {
 	free(fragmentation->pins);
+	free(fragmentation->saved_name);
 	*fragmentation = (struct hawk_fragmentation){0};
 }
 

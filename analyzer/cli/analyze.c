@@ -432,16 +432,13 @@ static struct hawk_error *find_fragmentation(struct hawk_session *session, struc
 	const struct hawk_accounting *memory = &session->heap->accounting;
 	struct hawk_fragmentation *found = &answer->fragmentation;
 	uint64_t resident = hawk_target_process(session->target)->resident_bytes;
-	const struct hawk_heap *allocators;
 	struct hawk_error *err;
 
 	if (!resident)
 		resident = memory->measured ? memory->touched_bytes : memory->writable_bytes;
 	if (memory->overhead_bytes <= resident / FREE_QUARTER)
 		return NULL;
-	err = hawk_session_allocators(session, &allocators);
-	if (!err)
-		err = hawk_fragmentation_make(session->heap, allocators, found);
+	err = hawk_session_fragmentation(session, found);
 	answer->is_fragmented = !err && hawk_fragmentation_kept(found) > resident / FREE_QUARTER;
 	return err;
 }

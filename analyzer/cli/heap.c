@@ -23,16 +23,15 @@ static void deinit(void *made)
 /** Adds findings about what cannot be told apart. */
 static void report_gaps(struct hawk_session *session, const struct hawk_balance *balance)
 {
-	for (size_t i = 0; session->allocators && i < balance->allocator_count; i++)
+	bool is_traced = session->heap->knows & HAWK_HEAP_HEADERS;
+
+	for (size_t i = 0; is_traced && i < balance->allocator_count; i++)
 		hawk_allocator_report(&balance->allocators[i].allocator, &session->findings);
 	if (!balance->allocator_count)
 		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, true,
 				  "allocators-unknown", "%s",
-				  hawk_target_snapshot(session->target)
-					  ? "a snapshot does not hold allocators' structures: "
-					    "what is free, and where, is not known"
-					  : "no structures of an allocator were found: what is "
-					    "free, and where, is not known");
+				  "no structures of an allocator were found: what is free, and "
+				  "where, is not known");
 	if (balance->excess)
 		hawk_findings_add(&session->findings, HAWK_FINDING_DAMAGE, true, "heap-exceeds",
 				  "parts of allocators' memory are %s larger than the whole",
@@ -41,13 +40,9 @@ static void report_gaps(struct hawk_session *session, const struct hawk_balance 
 
 static struct hawk_error *make_balance(struct hawk_session *session, struct answer *answer)
 {
-	const struct hawk_heap *allocators;
-	struct hawk_error *err = hawk_session_allocators(session, &allocators);
+	struct hawk_error *err =
+		hawk_session_balance(session, &answer->balance, &answer->fragmentation);
 
-	if (!err)
-		err = hawk_balance_make(session->heap, allocators, &answer->balance);
-	if (!err)
-		err = hawk_fragmentation_make(session->heap, allocators, &answer->fragmentation);
 	if (!err)
 		report_gaps(session, &answer->balance);
 	return err;

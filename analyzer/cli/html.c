@@ -239,7 +239,7 @@ static struct hawk_error *make_map(struct page *page)
 	if (session->heap->knows & HAWK_HEAP_BLOCKS)
 		err = hawk_session_allocators(session, &allocators);
 	if (!err && session->heap->index.count)
-		err = hawk_fragmentation_make(session->heap, allocators, &page->fragmentation);
+		err = hawk_session_fragmentation(session, &page->fragmentation);
 	return err ? err : hawk_html_map_make(session->target, allocators, &page->map);
 }
 

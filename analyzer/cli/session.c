@@ -64,8 +64,9 @@ static bool wants_color(int setting, bool on_terminal)
 /** Drops the findings of an earlier question's answer. */
 static void drop_findings(struct hawk_session *session)
 {
-	static const char *const keys[] = {"heuristics-unread", "leaks-downgraded", "life-end",
-					   "threads-missing", NULL};
+	static const char *const keys[] = {"heuristics-unread", "types-unread",
+					   "leaks-downgraded",  "life-end",
+					   "threads-missing",   NULL};
 
 	hawk_findings_drop(&session->findings, keys, &session->findings_said);
 }

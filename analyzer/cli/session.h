@@ -7,6 +7,7 @@
 #define HAWK_ANALYZER_CLI_SESSION_H
 
 #include "bar.h"
+#include "hawk/analysis/balance.h"
 #include "hawk/analysis/block_filter.h"
 #include "hawk/analysis/selection.h"
 #include "cli.h"
@@ -99,6 +100,15 @@ struct hawk_error *hawk_session_heap(struct hawk_session *session);
  * traced one beside it. Reads. */
 struct hawk_error *hawk_session_allocators(struct hawk_session *session,
 					   const struct hawk_heap **ret);
+
+/** Makes the balance and fragmentation, or reads a snapshot's. Deinitialize both also after an
+ * error. */
+struct hawk_error *hawk_session_balance(struct hawk_session *session, struct hawk_balance *ret,
+					struct hawk_fragmentation *fragmentation);
+
+/** Makes fragmentation alone, or reads a snapshot's; likewise. */
+struct hawk_error *hawk_session_fragmentation(struct hawk_session *session,
+					      struct hawk_fragmentation *ret);
 /** Makes the graph for its edges alone: missing roots are not reported. Reads. */
 struct hawk_error *hawk_session_edges(struct hawk_session *session);
 /** Reads. */

@@ -199,6 +199,34 @@ struct hawk_error *hawk_session_allocators(struct hawk_session *session,
 	return err;
 }
 
+struct hawk_error *hawk_session_balance(struct hawk_session *session, struct hawk_balance *ret,
+					struct hawk_fragmentation *fragmentation)
+{
+	const struct hawk_heap *allocators;
+	bool is_there;
+	struct hawk_error *err = hawk_balance_read(session->heap, ret, fragmentation, &is_there);
+
+	if (err || is_there)
+		return err;
+	err = hawk_session_allocators(session, &allocators);
+	return err ? err : hawk_balance_make(session->heap, allocators, ret, fragmentation);
+}
+
+struct hawk_error *hawk_session_fragmentation(struct hawk_session *session,
+					      struct hawk_fragmentation *ret)
+{
+	const struct hawk_heap *allocators;
+	struct hawk_balance balance;
+	bool is_there;
+	struct hawk_error *err = hawk_balance_read(session->heap, &balance, ret, &is_there);
+
+	hawk_balance_deinit(&balance);
+	if (err || is_there)
+		return err;
+	err = hawk_session_allocators(session, &allocators);
+	return err ? err : hawk_fragmentation_make(session->heap, allocators, NULL, NULL, ret);
+}
+
 static struct hawk_error *make_graph(struct hawk_session *session, struct hawk_findings *findings)
 {
 	struct hawk_error *err = hawk_session_heap(session);

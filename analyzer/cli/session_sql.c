@@ -39,15 +39,12 @@ static struct hawk_error *retained(void *context, struct hawk_sql_source *source
 static struct hawk_error *fragmentation(void *context, struct hawk_fragmentation *ret)
 {
 	struct hawk_session *session = context;
-	const struct hawk_heap *allocators;
-	struct hawk_error *err = hawk_session_allocators(session, &allocators);
+	struct hawk_error *err = hawk_session_fragmentation(session, ret);
 
-	if (!err)
-		err = hawk_fragmentation_make(session->heap, allocators, ret);
 	if (!err && !ret->allocator)
 		err = hawk_error_create(HAWK_ERROR_UNSUPPORTED,
 					"SQL: pins are not known: no structures of an allocator "
-					"were found, and a snapshot has none");
+					"were found");
 	return err;
 }
 

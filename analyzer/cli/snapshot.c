@@ -72,6 +72,21 @@ static struct hawk_error *write_types(struct hawk_session *session,
 	return err;
 }
 
+/** Writes what the memory is used for. */
+static struct hawk_error *write_balance(struct hawk_session *session,
+					struct hawk_snapshot_writer *writer)
+{
+	struct hawk_fragmentation fragmentation = {0};
+	struct hawk_balance balance = {0};
+	struct hawk_error *err = hawk_session_balance(session, &balance, &fragmentation);
+
+	if (!err)
+		err = hawk_balance_save(&balance, &fragmentation, writer);
+	hawk_fragmentation_deinit(&fragmentation);
+	hawk_balance_deinit(&balance);
+	return err;
+}
+
 /** Writes all parts; those that ask for names come before the symbols. */
 static struct hawk_error *write_parts(struct hawk_session *session,
 				      struct hawk_snapshot_writer *writer)
@@ -91,6 +106,10 @@ static struct hawk_error *write_parts(struct hawk_session *session,
 		err = hawk_symbols_save(session->symbols, writer);
 	if (!err)
 		err = hawk_heap_save(session->heap, writer);
+	if (!err)
+		err = hawk_heap_allocators_save(session->heap, &session->findings, writer);
+	if (!err && wants_blocks(session))
+		err = write_balance(session, writer);
 	if (!err && session->graph)
 		err = hawk_graph_save(session->graph, writer);
 	return err ? err : hawk_snapshot_finish(writer);

@@ -39,6 +39,14 @@ static struct hawk_error *read_types(struct hawk_session *session, struct types 
 	return hawk_session_release(session, err);
 }
 
+static void report_unread(struct hawk_session *session)
+{
+	if (hawk_target_snapshot(session->target))
+		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, false, "types-unread",
+				  "a snapshot does not keep types that flow from variables: ask "
+				  "the core for these");
+}
+
 static struct hawk_error *retain(struct hawk_session *session, struct types *ret)
 {
 	const struct hawk_types *types = ret->report.types;
@@ -61,6 +69,7 @@ static struct hawk_error *make(struct hawk_session *session, void *ret)
 	err = read_types(session, types);
 	if (err || !session->heap->knows)
 		return err;
+	report_unread(session);
 	if (types->report.retained)
 		err = retain(session, types);
 	return err ? err

@@ -136,6 +136,12 @@ static struct hawk_error *read_places(struct reader *reader, uint32_t block, uin
 			hawk_pointer_offsets_find(reader->graph->pointer_offsets, &reader->place,
 						  edge, &pointer.offset, &pointer.inside);
 
+		if (!(pointer.edge & HAWK_EDGE_INTERIOR)) {
+			const struct hawk_guest_type *type =
+				hawk_guests_type(reader->guests, pointer.edge >> 1);
+
+			pointer.inside = type ? type->layout.front : 0;
+		}
 		if (!err && pointer.offset != UINT64_MAX)
 			err = add(reader, &pointer);
 		if (err)

@@ -214,12 +214,14 @@ static void add_sums(struct hawk_heap_sums *to, const struct hawk_heap_sums *fro
 	to->header_bytes += from->header_bytes;
 }
 
-void hawk_join_end(struct hawk_join *join, struct hawk_heap_sums *sums)
+void hawk_join_end(struct hawk_join *join, struct hawk_heap *heap)
 {
 	for (unsigned i = 0; i < join->heap->found_count; i++) {
 		const struct hawk_heap_source *source = join->walks[i].found->source;
 
-		add_sums(sums, &join->walks[i].sums);
+		add_sums(&heap->sums, &join->walks[i].sums);
+		if (join->walks[i].allocator.name)
+			heap->allocators[heap->allocator_count++] = join->walks[i].allocator;
 		if (source->leave)
 			source->leave(&join->walks[i]);
 	}

@@ -39,7 +39,7 @@ struct hawk_error *hawk_join_begin(const struct hawk_heap *heap, unsigned thread
 struct hawk_error *hawk_join_next(struct hawk_join *join, const struct hawk_block **ret,
 				  size_t *count);
 
-/** Adds the walks' counts to `sums`. */
-void hawk_join_end(struct hawk_join *join, struct hawk_heap_sums *sums);
+/** Adds the walks' counts to the sums of `heap`, and its allocators. */
+void hawk_join_end(struct hawk_join *join, struct hawk_heap *heap);
 
 #endif

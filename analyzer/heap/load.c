@@ -7,6 +7,7 @@
 #include "guest.h"
 #include "heaps.h"
 #include "load_blocks.h"
+#include "snapshot.h"
 #include "native.h"
 #include "unknown.h"
 #include "unread.h"
@@ -169,6 +170,8 @@ static struct hawk_error *load_from(const struct hawk_heap_source *const *source
 		err = find(sources[i], wish, findings, &heap);
 	if (!err && heap.knows & HAWK_HEAP_CONTENTS)
 		err = hawk_guests_find(wish, findings, &heap);
+	else if (!err && hawk_target_snapshot(target))
+		err = hawk_heap_allocators_read(findings, &heap);
 	if (!err)
 		err = hawk_heap_load_found(findings, &heap);
 	if (err)
@@ -289,6 +292,7 @@ void hawk_heap_deinit(struct hawk_heap *heap)
 	hawk_heap_spans_deinit(&heap->spans);
 	hawk_damages_deinit(&heap->damages);
 	free(heap->classes);
+	free(heap->saved_names);
 	hawk_guests_deinit(&heap->guests);
 	free(heap->sites);
 	free(heap->site_of_trace);

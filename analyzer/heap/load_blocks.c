@@ -323,7 +323,7 @@ static struct hawk_error *walk(struct tallies *tallies, struct hawk_heap *heap)
 	if (err)
 		return err;
 	err = take_all(&join, tallies, heap);
-	hawk_join_end(&join, &heap->sums);
+	hawk_join_end(&join, heap);
 	if (!err && !tallies->refusal)
 		err = refuse(tallies, hawk_block_index_finish(&heap->index));
 	if (err || !tallies->refusal)

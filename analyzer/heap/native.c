@@ -238,6 +238,7 @@ static struct hawk_error *begin(struct hawk_heap_walk *walk, const struct native
 	walk->state = cursor;
 	if (!cursor)
 		return &hawk_enomem;
+	hawk_allocator_describe(walk->found, &walk->allocator);
 	cursor->near.target = native->target;
 	cursor->pieces = native->walker->begin(native->state);
 	return cursor->pieces ? NULL : &hawk_enomem;
@@ -253,8 +254,8 @@ static struct hawk_error *walk(struct hawk_heap_walk *walk, const struct hawk_bl
 
 	*ret = walk->batch;
 	*count = 0;
-	while (!err && *count < HAWK_HEAP_BATCH &&
-	       native->walker->next(cursor->pieces, false, &piece)) {
+	while (!err && *count < HAWK_HEAP_BATCH && native->walker->next(cursor->pieces, &piece)) {
+		hawk_allocator_count(&walk->allocator, &piece);
 		if (piece.state == HAWK_PIECE_DAMAGED)
 			add_damage(walk, &piece);
 		if (piece.state != HAWK_PIECE_LIVE && piece.state != HAWK_PIECE_INTERNAL)
@@ -382,24 +383,7 @@ bool hawk_allocator_next(const struct hawk_heap_found *found, void *pieces, stru
 {
 	const struct native *native = found->state;
 
-	return native->walker->next(pieces, true, ret);
-}
-
-bool hawk_heap_allocator(const struct hawk_heap_found *found, struct hawk_allocator *ret)
-{
-	struct hawk_piece piece;
-	void *pieces;
-
-	if (!hawk_allocator_describe(found, ret))
-		return false;
-	pieces = hawk_allocator_begin(found);
-	while (pieces && hawk_allocator_next(found, pieces, &piece)) {
-		ret->objects[piece.state]++;
-		ret->bytes[piece.state] += piece.bytes;
-		ret->bytes[HAWK_PIECE_OVERHEAD] += piece.overhead;
-	}
-	free(pieces);
-	return pieces;
+	return native->walker->next(pieces, ret);
 }
 
 const struct hawk_walker *hawk_native_walker(const struct hawk_heap_found *found,

@@ -36,14 +36,13 @@ struct hawk_walker {
 	struct hawk_error *(*spans)(const void *state, struct hawk_heap_spans *ret);
 	/** Makes a cursor, for the caller to free; NULL = no memory. */
 	void *(*begin)(const void *state);
-	/** Gives the next piece. May leave out free pieces if `all` is false. */
-	bool (*next)(void *cursor, bool all, struct hawk_piece *ret);
+	bool (*next)(void *cursor, struct hawk_piece *ret); /**< gives the next piece */
 	/** Adds what contradicts itself in the allocator's structures. */
 	void (*verify)(const void *state, struct hawk_damages *ret);
 	/** Returns the usable bytes of the free block that begins at `address`, 0 = none does.
 	 * NULL: not known. */
 	uint64_t (*free_bytes)(const void *state, uint64_t address);
-	/** Fills all of `ret` but the sums. */
+	/** Fills what its structures say. */
 	void (*describe)(const void *state, struct hawk_allocator *ret);
 	/** As hawk_allocator_arena() and hawk_allocator_thread_arenas(). NULL: no arenas. */
 	bool (*arena)(const void *state, size_t number, struct hawk_allocator_arena *ret);

@@ -236,7 +236,7 @@ static const uint8_t piece_states[] = {
 	[HAWK_OBJECT_INTERNAL] = HAWK_PIECE_INTERNAL,
 };
 
-bool hawk_slab_heap_next(void *context, bool all, struct hawk_piece *ret)
+bool hawk_slab_heap_next(void *context, struct hawk_piece *ret)
 {
 	struct cursor *cursor = context;
 	const struct hawk_slabs *slabs = cursor->slabs;
@@ -244,22 +244,18 @@ bool hawk_slab_heap_next(void *context, bool all, struct hawk_piece *ret)
 	for (; cursor->slab < slabs->count; cursor->slab++, cursor->index = 0) {
 		const struct hawk_slab *slab = &slabs->items[cursor->slab];
 
-		for (; cursor->index < slab->count; cursor->index++) {
-			enum hawk_object_state state =
-				hawk_slabs_state(slabs, slab->first + cursor->index);
-
-			if (!all && (state == HAWK_OBJECT_FREE || state == HAWK_OBJECT_CACHED))
-				continue;
-			*ret = (struct hawk_piece){.start = slab->start +
-							    cursor->index++ * slab->object_bytes,
-						   .bytes = slab->object_bytes,
-						   .state = piece_states[state],
-						   .arena = HAWK_NOT_KNOWN,
-						   .thread = HAWK_NOT_KNOWN,
-						   .unit = slab->start,
-						   .unit_bytes = end_of(slab) - slab->start};
-			return true;
-		}
+		if (cursor->index == slab->count)
+			continue;
+		*ret = (struct hawk_piece){
+			.start = slab->start + cursor->index * slab->object_bytes,
+			.bytes = slab->object_bytes,
+			.state = piece_states[hawk_slabs_state(slabs, slab->first + cursor->index)],
+			.arena = HAWK_NOT_KNOWN,
+			.thread = HAWK_NOT_KNOWN,
+			.unit = slab->start,
+			.unit_bytes = end_of(slab) - slab->start};
+		cursor->index++;
+		return true;
 	}
 	return false;
 }

@@ -96,7 +96,7 @@ void hawk_slab_heap_deinit(struct hawk_slab_heap *heap);
 /** Functions of a walker; `state` begins with a struct hawk_slab_heap. */
 struct hawk_error *hawk_slab_heap_spans(const void *state, struct hawk_heap_spans *ret);
 void *hawk_slab_heap_begin(const void *state);
-bool hawk_slab_heap_next(void *cursor, bool all, struct hawk_piece *ret);
+bool hawk_slab_heap_next(void *cursor, struct hawk_piece *ret);
 void hawk_slab_heap_verify(const void *state, struct hawk_damages *ret);
 uint64_t hawk_slab_heap_free_bytes(const void *state, uint64_t address);
 void hawk_slab_heap_describe(const void *state, struct hawk_allocator *ret);

@@ -46,6 +46,11 @@ struct hawk_error *hawk_heap_record_read(const struct hawk_target *target,
 /** Frees a record that was read; accepts zeros. */
 void hawk_heap_record_deinit(struct hawk_heap_record *record);
 
+/** Reads allocators and guests, before blocks are loaded. Leaves `heap` as it is if there are none.
+ */
+struct hawk_error *hawk_heap_allocators_read(struct hawk_findings *findings,
+					     struct hawk_heap *heap);
+
 /* snapshot_parts.c: the end of the record. */
 void hawk_heap_parts_put(const struct hawk_heap_record *record, const struct hawk_target *target,
 			 struct hawk_column *to);

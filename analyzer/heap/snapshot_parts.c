@@ -104,34 +104,14 @@ void hawk_heap_parts_put(const struct hawk_heap_record *record, const struct haw
 	put_stacks(record, to);
 }
 
-/** Names share one piece of memory, as large as the rest of the record. */
-struct names {
-	char *at;
-};
-
-static const char *get_name(struct hawk_cursor *from, struct names *names)
-{
-	size_t length;
-	const char *name = hawk_column_get_string(from, &length);
-	char *copy = names->at;
-
-	if (!name || !length)
-		return NULL;
-	memcpy(copy, name, length);
-	copy[length] = '\0';
-	names->at += length + 1;
-	return copy;
-}
-
-static void get_origins(struct hawk_cursor *from, struct names *names,
-			struct hawk_heap_record *record)
+static void get_origins(struct hawk_cursor *from, char **names, struct hawk_heap_record *record)
 {
 	uint32_t last = 0;
 
 	record->origin_count = (unsigned)hawk_column_get_below(from, HAWK_HEAP_SOURCES_MAX);
 	for (unsigned i = 0; i < record->origin_count && !from->failed; i++) {
 		struct hawk_heap_origin *origin = &record->origins[i];
-		const char *name = get_name(from, names);
+		const char *name = hawk_column_get_name(from, names);
 
 		origin->name = name ? name : "unknown";
 		origin->knows =
@@ -201,7 +181,7 @@ static void get_damages(struct hawk_cursor *from, struct hawk_damages *damages)
 }
 
 static struct hawk_error *get_classes(struct hawk_cursor *from, const struct hawk_target *target,
-				      struct names *names, struct hawk_heap_record *record)
+				      char **names, struct hawk_heap_record *record)
 {
 	size_t modules, count;
 	const struct hawk_module *first = hawk_target_modules(target, &modules);
@@ -225,7 +205,7 @@ static struct hawk_error *get_classes(struct hawk_cursor *from, const struct haw
 		class->offset = hawk_column_get(from);
 		module = hawk_column_get_below(from, modules);
 		class->module = module ? &first[module - 1] : NULL;
-		class->name = get_name(from, names);
+		class->name = hawk_column_get_name(from, names);
 	}
 	return NULL;
 }
@@ -263,7 +243,7 @@ static struct hawk_error *get_stacks(struct hawk_cursor *from, struct hawk_heap_
 struct hawk_error *hawk_heap_parts_get(struct hawk_cursor *from, const struct hawk_target *target,
 				       struct hawk_heap_record *record)
 {
-	struct names names;
+	char *names; /* share one piece of memory, as large as the rest of the record */
 	struct hawk_error *err;
 
 	if (from->failed || from->at == from->size) { /* from an older writer */
@@ -271,7 +251,7 @@ struct hawk_error *hawk_heap_parts_get(struct hawk_cursor *from, const struct ha
 		record->damages.counts[HAWK_DAMAGE_HEADER] = record->implausible;
 		return NULL;
 	}
-	names.at = record->names = malloc(from->size - from->at + 1);
+	names = record->names = malloc(from->size - from->at + 1);
 	if (!record->names)
 		return &hawk_enomem;
 	get_origins(from, &names, record);

@@ -61,33 +61,13 @@ static const size_t site_numbers[] = {
 
 enum { SITE_NUMBERS = sizeof(site_numbers) / sizeof(site_numbers[0]) };
 
-static void put_numbers(struct hawk_column *to, const void *from, const size_t *offsets,
-			size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		uint64_t value;
-
-		memcpy(&value, (const char *)from + offsets[i], sizeof(value));
-		hawk_column_put(to, value);
-	}
-}
-
-static void get_numbers(struct hawk_cursor *from, void *to, const size_t *offsets, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		uint64_t value = hawk_column_get(from);
-
-		memcpy((char *)to + offsets[i], &value, sizeof(value));
-	}
-}
-
 static void put_sites(struct hawk_column *to, const struct hawk_heap_record *record)
 {
 	hawk_column_put(to, record->site_count);
 	for (size_t i = 0; i < record->site_count; i++) {
 		hawk_column_put(to, record->sites[i].trace);
 		hawk_column_put(to, record->sites[i].sample.estimated);
-		put_numbers(to, &record->sites[i], site_numbers, SITE_NUMBERS);
+		hawk_column_put_numbers(to, &record->sites[i], site_numbers, SITE_NUMBERS);
 	}
 	hawk_column_put(to, record->trace_count);
 	for (uint32_t i = 0; i < record->trace_count; i++)
@@ -105,7 +85,7 @@ struct hawk_error *hawk_heap_record_save(const struct hawk_heap_record *record,
 	hawk_column_put(&to, record->knows);
 	hawk_column_put(&to, record->accounting.measured);
 	hawk_column_put(&to, NUMBERS);
-	put_numbers(&to, record, numbers, NUMBERS);
+	hawk_column_put_numbers(&to, record, numbers, NUMBERS);
 	if (!(record->knows & HAWK_HEAP_BLOCKS))
 		put_sites(&to, record);
 	hawk_heap_parts_put(record, target, &to);
@@ -134,7 +114,7 @@ static struct hawk_error *get_sites(struct hawk_cursor *from, struct hawk_heap_r
 
 		site->trace = (uint32_t)hawk_column_get_below(from, UINT32_MAX);
 		site->sample.estimated = hawk_column_get_below(from, 1);
-		get_numbers(from, site, site_numbers, SITE_NUMBERS);
+		hawk_column_get_numbers(from, site, site_numbers, SITE_NUMBERS);
 	}
 	record->trace_count = (uint32_t)hawk_column_get_count(from);
 	record->site_of_trace = calloc((size_t)record->trace_count + 1, sizeof(uint32_t));
@@ -155,7 +135,7 @@ static struct hawk_error *read_contents(struct hawk_cursor *from, const struct h
 	ret->knows = (unsigned)hawk_column_get_below(from, UINT32_MAX) & ~HAWK_HEAP_CONTENTS;
 	ret->accounting.measured = hawk_column_get_below(from, 1);
 	count = hawk_column_get_count(from);
-	get_numbers(from, ret, numbers, count < NUMBERS ? count : NUMBERS);
+	hawk_column_get_numbers(from, ret, numbers, count < NUMBERS ? count : NUMBERS);
 	for (size_t i = NUMBERS; i < count; i++)
 		(void)hawk_column_get(from);
 	if (!(ret->knows & HAWK_HEAP_BLOCKS))

@@ -89,7 +89,7 @@ static struct hawk_error *check_headers(const struct hawk_heap *heap,
 
 	if (!cursor)
 		return &hawk_enomem;
-	while (walker->next(cursor, false, &piece))
+	while (walker->next(cursor, &piece))
 		check_header(&check, &piece);
 	free(cursor);
 	return NULL;

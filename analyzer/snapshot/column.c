@@ -105,3 +105,38 @@ const char *hawk_column_get_string(struct hawk_cursor *cursor, size_t *length)
 	*length = size;
 	return bytes;
 }
+
+const char *hawk_column_get_name(struct hawk_cursor *cursor, char **names)
+{
+	size_t length;
+	const char *name = hawk_column_get_string(cursor, &length);
+	char *copy = *names;
+
+	if (!name || !length)
+		return NULL;
+	memcpy(copy, name, length);
+	copy[length] = '\0';
+	*names += length + 1;
+	return copy;
+}
+
+void hawk_column_put_numbers(struct hawk_column *column, const void *from, const size_t *offsets,
+			     size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint64_t value;
+
+		memcpy(&value, (const char *)from + offsets[i], sizeof(value));
+		hawk_column_put(column, value);
+	}
+}
+
+void hawk_column_get_numbers(struct hawk_cursor *cursor, void *to, const size_t *offsets,
+			     size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint64_t value = hawk_column_get(cursor);
+
+		memcpy((char *)to + offsets[i], &value, sizeof(value));
+	}
+}

@@ -56,6 +56,9 @@ static const char *const section_names[HAWK_SNAPSHOT_SECTIONS] = {
 	[HAWK_SNAPSHOT_ROOTS] = "roots",
 	[HAWK_SNAPSHOT_TYPES] = "types",
 	[HAWK_SNAPSHOT_WAITS] = "locks",
+	[HAWK_SNAPSHOT_ALLOCATORS] = "allocators",
+	[HAWK_SNAPSHOT_GUESTS] = "types of guests' objects",
+	[HAWK_SNAPSHOT_BALANCE] = "balance",
 };
 
 bool hawk_snapshot_is(const uint8_t *bytes, size_t size)

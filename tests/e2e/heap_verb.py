@@ -153,9 +153,8 @@ def check_views():
     hawk.expect_equal(found["uses"], answer["uses"], "uses in a redacted core")
     hawk.expect_equal(found["allocators"], answer["allocators"], "allocators in a redacted core")
     hawk.text_of("snapshot", "-o", snapshot, core)
-    found = hawk.document("heap", snapshot, codes=(hawk.EXIT_PARTIAL,))
-    hawk.expect_equal([item["key"] for item in found["missing"]], ["allocators-unknown"], "missing in a snapshot")
-    hawk.expect_equal(sum(uses_of(found).values()), found["bytes"], "a snapshot: sum of uses")
+    found = hawk.document("heap", snapshot)
+    hawk.expect_equal({**found, "source": None}, {**answer, "source": None}, "a snapshot")
     unknown = hawk.document("heap", "--no-native", core, codes=(hawk.EXIT_PARTIAL,))
     hawk.expect_equal(unknown["uses"], None, "uses of an unknown heap")
 

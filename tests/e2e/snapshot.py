@@ -23,23 +23,23 @@ QUESTIONS = [
     "path --site={other}", "refs {address}", "refs --json {address} {inside}", "merge-paths", "merge-paths --json --top=20",
     "whatis {address} {inside} {header} 0x10", "whatis --json {inside}", "blocks --json", "blocks --top=20",
     "blocks --site={other} --top=20", "export --format=folded", "export --format=folded --what=total",
-    "export --format=speedscope", "export --format=heapsnapshot", "export --format=dot",
+    "export --format=speedscope", "export --format=heapsnapshot", "export --format=dot", "heap", "heap --full",
+    "heap --json",
 ]
 # These give all that a snapshot holds; the verbs make their answers of that.
-FEW = ["analyze", "analyze --json", "leaks --json", "retained --by=tree", "growth --json", "path {address}", "blocks --json"]
+FEW = ["analyze", "analyze --json", "leaks --json", "retained --by=tree", "growth --json", "path {address}", "blocks --json", "heap --json"]
 QUERIES = [
     "SELECT * FROM blocks ORDER BY address LIMIT 2000", "SELECT * FROM edges ORDER BY 1, 2, 3, 4 LIMIT 2000",
     "SELECT * FROM roots ORDER BY address, target LIMIT 2000", "SELECT * FROM sites ORDER BY 1",
     "SELECT kind, count(*) FROM leaks GROUP BY 1 ORDER BY 1", "SELECT type, count(*) FROM blocks GROUP BY 1 ORDER BY 1",
-    "SELECT * FROM threads", "SELECT * FROM mappings", "SELECT * FROM modules",
+    "SELECT * FROM pins", "SELECT * FROM threads", "SELECT * FROM mappings", "SELECT * FROM modules",
 ]
-GUESTS = ["--guest=none"]  # a snapshot does not keep the types of their objects
 PIECE = 6  # bytes of a secret in a row that must not be found
 FRAME = struct.Struct("<IHHQQQQQQQ")  # formats/hawk_snapshot.h
 
 
 def snapshot(source, to, *options, codes=(hawk.EXIT_OK,), **more):
-    done = hawk.run([hawk.CORE, "snapshot", "-q", *GUESTS, "-o", to, *options, *source], **more)
+    done = hawk.run([hawk.CORE, "snapshot", "-q", "-o", to, *options, *source], **more)
     hawk.expect(done.returncode in codes, f"snapshot {source}: {done.returncode} {done.stderr[-500:]}")
     return done
 
@@ -81,7 +81,7 @@ def places_of(core):
 
 
 def answer(folder_name, name, words):
-    done = subprocess.run([hawk.CORE, words[0], *GUESTS, name, *words[1:]], cwd=os.path.join(folder, folder_name), check=False,
+    done = subprocess.run([hawk.CORE, words[0], name, *words[1:]], cwd=os.path.join(folder, folder_name), check=False,
                           capture_output=True, timeout=240)
     text = done.stdout.decode("utf-8", "replace") + done.stderr.decode("utf-8", "replace")
     return done.returncode, normal(text)
@@ -329,12 +329,25 @@ def check_programs():
                                    flags=["-O1", "-pthread", "-I", os.path.join(hawk.SOURCE, "tracer")])
     core, _ = hawk.crash([program, "abort"], hawk.tracer_environment(), folder)
     keep(core, "pools")
+    core, _ = hawk.crash([program, "abort"], hawk.plain_environment(), folder)
+    keep(core, "untraced")
+    script = "t = {} for i = 1, 3000 do t[i] = {id = i, name = 'n' .. i} end os.execute('kill -ABRT $PPID')"
+    core, _ = hawk.crash([hawk.need("lua5.4"), "-e", script], hawk.plain_environment(), folder)
+    keep(core, "lua")
     check_answers("holders")
-    for name in ("orderd", "python", "sampled", "pools"):
+    for name in ("orderd", "python", "sampled", "pools", "untraced", "lua"):
         check_answers(name, FEW)
+    check_types("lua")
     check_contents_are_named("orderd")
     check_sizes("python")
     check_table_file(orderd)
+
+
+def check_types(name):
+    found, wanted = (hawk.document("types", os.path.join(folder, place, name)) for place in ("copy", "orig"))
+    hawk.expect_equal(found["types"], wanted["types"], f"{name}: types")
+    hawk.expect("Lua table {id,name}" in [item["name"] for item in found["types"]], f"{name}: {found['types'][:5]}")
+    hawk.expect("types-unread" in [item["key"] for item in found["missing"]], f"{name}: types that flow")
 
 
 def check_table_file(orderd):

@@ -39,7 +39,7 @@ static inline void require_sums(const struct hawk_heap *heap)
 	struct hawk_fragmentation free;
 	uint64_t sum = 0;
 
-	if (hawk_balance_make(heap, heap, &balance) || hawk_fragmentation_make(heap, heap, &free))
+	if (hawk_balance_make(heap, heap, &balance, &free))
 		abort();
 	for (unsigned i = 0; i < HAWK_USES; i++)
 		sum += balance.uses[i];
@@ -68,7 +68,6 @@ static inline void read_by_walker(const struct hawk_heap_source *source, const u
 				  size_t size)
 {
 	struct hawk_findings findings;
-	struct hawk_allocator allocator;
 	struct hawk_target *target;
 	struct hawk_heap heap;
 
@@ -78,9 +77,9 @@ static inline void read_by_walker(const struct hawk_heap_source *source, const u
 		abort();
 	require_order(&heap);
 	require_sums(&heap);
-	if (heap.found_count && hawk_heap_allocator(&heap.found[0], &allocator) &&
-	    heap.sums.blocks >
-		    allocator.objects[HAWK_PIECE_LIVE] + allocator.objects[HAWK_PIECE_INTERNAL])
+	if (heap.found_count &&
+	    heap.sums.blocks > heap.allocators[0].objects[HAWK_PIECE_LIVE] +
+				       heap.allocators[0].objects[HAWK_PIECE_INTERNAL])
 		abort();
 	verify(&heap, &findings);
 	hawk_heap_deinit(&heap);

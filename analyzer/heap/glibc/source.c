@@ -112,12 +112,11 @@ static const uint8_t piece_states[] = {
 	[HAWK_GLIBC_DAMAGED] = HAWK_PIECE_DAMAGED,   [HAWK_GLIBC_MISSING] = HAWK_PIECE_MISSING,
 };
 
-static bool next(void *cursor, bool all, struct hawk_piece *ret)
+static bool next(void *cursor, struct hawk_piece *ret)
 {
 	const struct hawk_glibc_cursor *at = cursor;
 	struct hawk_glibc_chunk chunk;
 
-	(void)all;
 	if (!hawk_glibc_next(cursor, &chunk))
 		return false;
 	*ret = (struct hawk_piece){.start = chunk.start,

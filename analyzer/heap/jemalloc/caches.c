@@ -219,7 +219,7 @@ static struct hawk_error *add_made(struct hawk_jemalloc *jemalloc, struct hawk_n
 	struct hawk_error *err = words && cursor ? NULL : &hawk_enomem;
 	struct hawk_piece piece;
 
-	while (!err && hawk_slab_heap_next(cursor, false, &piece))
+	while (!err && hawk_slab_heap_next(cursor, &piece))
 		if (piece.state == HAWK_PIECE_LIVE && piece.bytes >= MADE_MIN &&
 		    piece.bytes <= MADE_MAX)
 			err = try_made(jemalloc, near, words, piece.start, piece.bytes);

@@ -314,13 +314,11 @@ bool hawk_musl_next(struct hawk_musl_cursor *cursor, struct hawk_musl_block *ret
 		ret->group = group->start;
 		ret->group_bytes = end_of(group) - group->start;
 		ret->is_free = !(group->live >> slot & 1);
-		if (ret->is_free && cursor->all) {
+		if (ret->is_free) {
 			ret->start = group->start + HAWK_MUSL_GROUP_HEADER + slot * group->stride;
 			ret->requested = group->stride;
 			return true;
 		}
-		if (ret->is_free)
-			continue;
 		content = hawk_musl_slot(&cursor->near, group, slot, ret);
 		if (content == HAWK_MUSL_BLOCK)
 			return true;

@@ -83,12 +83,11 @@ void hawk_musl_verify(const void *state, struct hawk_damages *ret);
 /** Returns the usable bytes of the free slot that holds `address`, 0 = none does. */
 uint64_t hawk_musl_free_bytes(const void *state, uint64_t address);
 
-/** Walks live blocks, or with `all` free slots as well, in ascending order. Start with zeros,
- * `musl` and `near.target`. */
+/** Walks live blocks and free slots in ascending order. Start with zeros, `musl` and `near.target`.
+ */
 struct hawk_musl_cursor {
 	const struct hawk_musl *musl;
 	struct hawk_near near;
-	bool all;
 	size_t next; /**< the next group that lies in no other one */
 	struct {
 		size_t group;

@@ -35,13 +35,11 @@ static void *begin(const void *state)
 	return cursor;
 }
 
-static bool next(void *cursor, bool all, struct hawk_piece *ret)
+static bool next(void *cursor, struct hawk_piece *ret)
 {
-	struct hawk_musl_cursor *at = cursor;
 	struct hawk_musl_block block;
 
-	at->all = all;
-	if (!hawk_musl_next(at, &block))
+	if (!hawk_musl_next(cursor, &block))
 		return false;
 	*ret = (struct hawk_piece){.start = block.start,
 				   .bytes = block.requested,

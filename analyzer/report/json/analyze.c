@@ -106,23 +106,21 @@ enum { PINS = 5 };
 static void put_allocators(const struct hawk_heap *heap, struct hawk_json *json)
 {
 	hawk_json_put_array(json, "allocators");
-	for (unsigned i = 0; i < heap->found_count; i++) {
-		struct hawk_allocator allocator;
+	for (unsigned i = 0; i < heap->allocator_count; i++) {
+		const struct hawk_allocator *allocator = &heap->allocators[i];
 
-		if (!hawk_heap_allocator(&heap->found[i], &allocator))
-			continue;
 		hawk_json_object(json);
-		hawk_json_put_string(json, "name", allocator.name);
-		hawk_json_put_string(json, "version", allocator.version);
-		hawk_json_put_integer_if(json, "arenas", allocator.arenas, allocator.arenas);
-		hawk_json_put_integer(json, "inuse_objects", allocator.objects[HAWK_PIECE_LIVE]);
-		hawk_json_put_integer(json, "inuse_bytes", allocator.bytes[HAWK_PIECE_LIVE]);
-		hawk_json_put_integer(json, "free_bytes", hawk_allocator_free_bytes(&allocator));
-		hawk_json_put_integer(json, "sampled_objects", allocator.samples);
-		hawk_json_put_string(json, "checksum", allocator.differing ? "differs" : "agrees");
+		hawk_json_put_string(json, "name", allocator->name);
+		hawk_json_put_string(json, "version", allocator->version);
+		hawk_json_put_integer_if(json, "arenas", allocator->arenas, allocator->arenas);
+		hawk_json_put_integer(json, "inuse_objects", allocator->objects[HAWK_PIECE_LIVE]);
+		hawk_json_put_integer(json, "inuse_bytes", allocator->bytes[HAWK_PIECE_LIVE]);
+		hawk_json_put_integer(json, "free_bytes", hawk_allocator_free_bytes(allocator));
+		hawk_json_put_integer(json, "sampled_objects", allocator->samples);
+		hawk_json_put_string(json, "checksum", allocator->differing ? "differs" : "agrees");
 		hawk_json_put_string(json, "confidence",
-				     allocator.incomplete || allocator.differing ? "partial"
-										 : "proven");
+				     allocator->incomplete || allocator->differing ? "partial"
+										   : "proven");
 		hawk_json_object_end(json);
 	}
 	hawk_json_array_end(json);

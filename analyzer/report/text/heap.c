@@ -207,13 +207,9 @@ static void put_allocators(const struct hawk_heap *heap, const struct hawk_scree
 {
 	CLEANUP(text) struct hawk_text text = {0};
 
-	for (unsigned i = 0; i < heap->found_count; i++) {
-		struct hawk_allocator allocator;
-
-		if (!hawk_heap_allocator(&heap->found[i], &allocator))
-			continue;
+	for (unsigned i = 0; i < heap->allocator_count; i++) {
 		hawk_text_puts(&text, text.bytes ? "; " : "By structures of ");
-		append_allocator(&text, &allocator);
+		append_allocator(&text, &heap->allocators[i]);
 	}
 	if (!text.bytes)
 		return;

@@ -8,7 +8,9 @@
 #ifndef HAWK_ANALYZER_ANALYSIS_BALANCE_H
 #define HAWK_ANALYZER_ANALYSIS_BALANCE_H
 
-#include "hawk/heap/heap.h"
+#include "hawk/analysis/fragmentation.h"
+
+struct hawk_snapshot_writer;
 
 enum hawk_use {
 	HAWK_USE_LIVE = 0,  /**< live blocks: as requested, or usable */
@@ -79,12 +81,28 @@ struct hawk_balance {
 	size_t thread_count;
 	bool caches_known; /**< some cached pieces have a thread */
 	struct hawk_size_balance sizes[HAWK_BALANCE_SIZES];
+	char *names; /**< of allocators, from a snapshot */
 };
 
-/** Makes the balance; a process must still be held. `allocators` is `heap` itself if it was not
- * traced, else of hawk_heap_find_allocators(). Deinitialize `ret` also after an error. */
+/** Makes the balance, and finds fragmentation in the same walk; a process must still be held.
+ * `allocators` is `heap` itself if it was not traced, else of hawk_heap_find_allocators().
+ * Deinitialize both also after an error. */
 struct hawk_error *hawk_balance_make(const struct hawk_heap *heap,
-				     const struct hawk_heap *allocators, struct hawk_balance *ret);
+				     const struct hawk_heap *allocators, struct hawk_balance *ret,
+				     struct hawk_fragmentation *fragmentation);
 void hawk_balance_deinit(struct hawk_balance *balance);
+
+/** Fills the sizes' bytes. */
+void hawk_balance_name_sizes(struct hawk_balance *balance);
+
+/** Writes both to a snapshot. */
+struct hawk_error *hawk_balance_save(const struct hawk_balance *balance,
+				     const struct hawk_fragmentation *fragmentation,
+				     struct hawk_snapshot_writer *writer);
+
+/** Reads both from the heap's snapshot. Sets `*is_there` to false if it has none: an older one.
+ * Deinitialize both in any case. */
+struct hawk_error *hawk_balance_read(const struct hawk_heap *heap, struct hawk_balance *ret,
+				     struct hawk_fragmentation *fragmentation, bool *is_there);
 
 #endif

@@ -51,12 +51,17 @@ struct hawk_fragmentation {
 	const char *allocator; /**< with the most free memory; NULL = none is known */
 	struct hawk_pin *pins; /**< what would return first, largest first */
 	size_t pin_count;
+	char *saved_name; /**< of the allocator, from a snapshot */
 };
 
-/** Finds out for allocators as in hawk_balance_make(). Reads; deinitialize `ret` also after an
- * error. */
+/** Sees a piece of the allocator that `source` of the allocators' heap found. */
+typedef void hawk_piece_function(void *context, unsigned source, const struct hawk_piece *piece);
+
+/** Finds out for allocators as in hawk_balance_make(). Shows `see` (or NULL) each piece of their
+ * memory. Reads; deinitialize `ret` also after an error. */
 struct hawk_error *hawk_fragmentation_make(const struct hawk_heap *heap,
 					   const struct hawk_heap *allocators,
+					   hawk_piece_function *see, void *context,
 					   struct hawk_fragmentation *ret);
 void hawk_fragmentation_deinit(struct hawk_fragmentation *fragmentation);
 

@@ -78,6 +78,15 @@ struct hawk_allocator {
 	unsigned setting_count;
 };
 
+/** Adds a piece to the allocator's sums. */
+static inline void hawk_allocator_count(struct hawk_allocator *allocator,
+					const struct hawk_piece *piece)
+{
+	allocator->objects[piece->state]++;
+	allocator->bytes[piece->state] += piece->bytes;
+	allocator->bytes[HAWK_PIECE_OVERHEAD] += piece->overhead;
+}
+
 /** Returns the bytes that it could hand out again or give back. */
 static inline uint64_t hawk_allocator_free_bytes(const struct hawk_allocator *allocator)
 {
@@ -110,5 +119,13 @@ bool hawk_allocator_thread_arenas(const struct hawk_heap_found *found, uint32_t 
  * memory runs out. */
 void *hawk_allocator_begin(const struct hawk_heap_found *found);
 bool hawk_allocator_next(const struct hawk_heap_found *found, void *walk, struct hawk_piece *ret);
+
+struct hawk_column;
+struct hawk_cursor;
+
+/** Put and get an allocator in a snapshot. Names are copied to `*names`, as by
+ * hawk_column_get_name(). */
+void hawk_allocator_put(const struct hawk_allocator *allocator, struct hawk_column *to);
+void hawk_allocator_get(struct hawk_cursor *from, char **names, struct hawk_allocator *ret);
 
 #endif

@@ -106,6 +106,8 @@ struct hawk_heap {
 	bool undumped_known;          /**< the list of HAWK_SPAN_UNDUMPED is complete */
 	struct hawk_damages damages;
 	struct hawk_heap_sums sums;
+	struct hawk_allocator allocators[HAWK_HEAP_SOURCES_MAX]; /**< whose blocks these are */
+	unsigned allocator_count;
 	uint64_t blocks_max;           /**< more are not numbered: see struct hawk_heap_wish */
 	struct hawk_block_index index; /**< empty if not loaded; see also `refusal` */
 	/** The reason why blocks are not numbered (HAWK_ERROR_UNSUPPORTED), or NULL. Sites are
@@ -126,6 +128,7 @@ struct hawk_heap {
 	uint32_t class_first;       /**< numbers from here on are classes, lower ones traces */
 	struct hawk_class *classes; /**< from class_first on */
 	struct hawk_guests guests;  /**< interpreters, and types of their objects */
+	char *saved_names;          /**< of allocators and guests in a snapshot */
 	uint32_t lost_site;         /**< index of HAWK_SITE_LOST, UINT32_MAX = none */
 	struct hawk_accounting accounting; /**< set by hawk_heap_load() only */
 	struct hawk_life life;             /**< zeros without a table */
@@ -232,10 +235,6 @@ struct hawk_error *hawk_heap_find_block(const struct hawk_heap *heap, uint64_t a
 enum hawk_block_state hawk_heap_at(const struct hawk_heap *heap, uint64_t address,
 				   struct hawk_block *ret);
 
-/** Walks the memory of an allocator that was found, and fills `ret`. Returns false if `found` is no
- * allocator's, or memory runs out. */
-bool hawk_heap_allocator(const struct hawk_heap_found *found, struct hawk_allocator *ret);
-
 /** Gives the words by which a redacted core will show the same heap again. */
 struct hawk_error *hawk_heap_keep(const struct hawk_heap *heap, hawk_keep_function *take,
 				  void *context);
@@ -332,5 +331,10 @@ uint16_t hawk_heap_next_head(const struct hawk_heap *heap, struct hawk_near *nea
  */
 struct hawk_error *hawk_heap_save(const struct hawk_heap *heap,
 				  struct hawk_snapshot_writer *writer);
+
+/** Writes what allocators and guests said of themselves, with their findings among `findings`. */
+struct hawk_error *hawk_heap_allocators_save(const struct hawk_heap *heap,
+					     const struct hawk_findings *findings,
+					     struct hawk_snapshot_writer *writer);
 
 #endif

@@ -12,6 +12,7 @@
 #define HAWK_ANALYZER_HEAP_SOURCE_H
 
 #include "hawk/base/span.h"
+#include "hawk/heap/allocator.h"
 #include "hawk/heap/damage.h"
 #include "hawk/heap/spans.h"
 #include "hawk_block_header.h"
@@ -130,10 +131,11 @@ struct hawk_heap_walk {
 	unsigned threads; /**< at most, at least 1 */
 	struct hawk_damages *damages;
 	struct hawk_heap_sums sums;
-	uint64_t done, all;       /**< progress, in bytes; `all` 0 = not known */
-	struct hawk_block *batch; /**< room for HAWK_HEAP_BATCH blocks, for the source */
-	uint64_t at[4];           /**< the source's own position */
-	void *state;              /**< likewise; freed by `leave` */
+	struct hawk_allocator allocator; /**< with sums of its pieces; without a name: none's */
+	uint64_t done, all;              /**< progress, in bytes; `all` 0 = not known */
+	struct hawk_block *batch;        /**< room for HAWK_HEAP_BATCH blocks, for the source */
+	uint64_t at[4];                  /**< the source's own position */
+	void *state;                     /**< likewise; freed by `leave` */
 };
 
 /** Takes memory that a redacted core keeps as it is. */

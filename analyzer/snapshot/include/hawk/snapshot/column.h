@@ -79,6 +79,16 @@ size_t hawk_column_get_count(struct hawk_cursor *cursor);
  * is cut off. */
 const char *hawk_column_get_string(struct hawk_cursor *cursor, size_t *length);
 
+/** Copies a string to `*names`, NUL-terminated, and moves `*names` behind it. The caller gives room
+ * for the cursor's bytes and one more. Returns NULL for an empty string, or one that is cut off. */
+const char *hawk_column_get_name(struct hawk_cursor *cursor, char **names);
+
+/** Put and get the 64-bit members at `offsets` of a struct. */
+void hawk_column_put_numbers(struct hawk_column *column, const void *from, const size_t *offsets,
+			     size_t count);
+void hawk_column_get_numbers(struct hawk_cursor *cursor, void *to, const size_t *offsets,
+			     size_t count);
+
 static inline void hawk_cleanup_column(struct hawk_column *column)
 {
 	hawk_column_deinit(column);
