@@ -150,7 +150,7 @@ static void take_free(struct making *making, struct hawk_allocator_balance *of,
 		    bytes);
 		add(&arena->free, bytes);
 	}
-	add(&balance->sizes[size_number(of->arena_count ? minus(bytes, CHUNK_WORD_BYTES) : bytes)]
+	add(&balance->sizes[size_number(of->has_chunks ? minus(bytes, CHUNK_WORD_BYTES) : bytes)]
 		     .free,
 	    bytes);
 }
@@ -184,12 +184,12 @@ static void take_internal(struct making *making, unsigned source, uint64_t start
 		making->metadata_bytes[source] = minus(making->metadata_bytes[source], bytes);
 }
 
-/* Adds what no piece covers: words between chunks of arenas, or unused parts of slabs and pages. */
+/* Adds what no piece covers: words between chunks, or unused parts of slabs and pages. */
 static void take_gaps(struct making *making, unsigned source,
 		      const struct hawk_allocator_balance *of, uint64_t covered)
 {
 	uint64_t metadata =
-		of->arena_count ? minus(of->bytes, covered) : making->metadata_bytes[source];
+		of->has_chunks ? minus(of->bytes, covered) : making->metadata_bytes[source];
 
 	use(making, HAWK_USE_METADATA, 0, metadata);
 	use(making, HAWK_USE_UNUSED, 0, minus(of->bytes, covered + metadata));
@@ -207,6 +207,7 @@ static void take_piece(void *context, unsigned source, const struct hawk_piece *
 	if (source != making->source)
 		making->block = 0;
 	making->source = source;
+	of->has_chunks |= !piece->unit_bytes;
 	of->allocator.objects[piece->state]++;
 	of->allocator.bytes[piece->state] += bytes;
 	switch (piece->state) {
@@ -246,6 +247,7 @@ static struct hawk_error *find_arenas(struct making *making, const struct hawk_h
 	struct hawk_balance *balance = making->balance;
 	struct hawk_allocator_arena arena;
 	CLEANUP(free_ptr) uint32_t *numbers = NULL;
+	bool is_known = false;
 
 	while (hawk_allocator_arena(found, of->arena_count, &arena))
 		of->arena_count++;
@@ -260,11 +262,23 @@ static struct hawk_error *find_arenas(struct making *making, const struct hawk_h
 	for (size_t i = 0; i < balance->thread_count; i++) {
 		if (numbers[i] >= of->arena_count)
 			continue;
-		balance->threads[i].arena = numbers[i];
 		of->arenas[numbers[i]].threads++;
-		of->threads_known = true;
+		is_known = true;
 	}
+	if (is_known)
+		of->thread_arenas = take_ptr(&numbers);
 	return NULL;
+}
+
+/* Adds caches whose pieces do not tell their thread. */
+static void add_caches(struct hawk_balance *balance, const struct hawk_heap_found *found)
+{
+	for (size_t i = 0; i < balance->thread_count; i++) {
+		struct hawk_pieces *cached = &balance->threads[i].cached;
+
+		balance->caches_known |=
+			hawk_allocator_cached(found, i, &cached->objects, &cached->bytes);
+	}
 }
 
 /* Describes all allocators, then walks them. */
@@ -286,6 +300,7 @@ static struct hawk_error *take_allocators(struct making *making)
 		of->bytes = making->source_bytes[i];
 		making->of[i] = of;
 		err = find_arenas(making, &allocators->found[i], of);
+		add_caches(balance, &allocators->found[i]);
 	}
 	if (!err)
 		err = hawk_fragmentation_make(making->heap, allocators, take_piece, making,
@@ -415,8 +430,6 @@ static struct hawk_error *make(struct making *making)
 	balance->threads = calloc(balance->thread_count + 1, sizeof(*balance->threads));
 	if (!balance->threads)
 		return &hawk_enomem;
-	for (size_t i = 0; i < balance->thread_count; i++)
-		balance->threads[i].arena = HAWK_NOT_KNOWN;
 	hawk_balance_name_sizes(balance);
 	add_spans(making);
 	err = take_allocators(making);
@@ -443,8 +456,10 @@ struct hawk_error *hawk_balance_make(const struct hawk_heap *heap,
 
 void hawk_balance_deinit(struct hawk_balance *balance)
 {
-	for (size_t i = 0; i < balance->allocator_count; i++)
+	for (size_t i = 0; i < balance->allocator_count; i++) {
 		free(balance->allocators[i].arenas);
+		free(balance->allocators[i].thread_arenas);
+	}
 	free(balance->allocators);
 	free(balance->threads);
 	free(balance->names);

@@ -53,9 +53,19 @@ static const size_t pin_numbers[] = {
 	offsetof(struct hawk_pin, birth_units),
 };
 
+/* Reads a number below `end`, or HAWK_NOT_KNOWN. */
+static uint32_t get_number(struct hawk_cursor *from, uint64_t end)
+{
+	uint64_t number = hawk_column_get_below(from, HAWK_NOT_KNOWN);
+
+	from->failed |= number >= end && number != HAWK_NOT_KNOWN;
+	return (uint32_t)number;
+}
+
 static void put_arena(const struct hawk_arena_balance *arena, struct hawk_column *to)
 {
 	hawk_column_put(to, arena->arena.is_main);
+	hawk_column_put(to, arena->arena.has_lock);
 	hawk_column_put(to, arena->arena.is_locked);
 	hawk_column_put_numbers(to, arena, arena_numbers, COUNT(arena_numbers));
 }
@@ -63,29 +73,34 @@ static void put_arena(const struct hawk_arena_balance *arena, struct hawk_column
 static void get_arena(struct hawk_cursor *from, struct hawk_arena_balance *ret)
 {
 	ret->arena.is_main = hawk_column_get_below(from, 1);
+	ret->arena.has_lock = hawk_column_get_below(from, 1);
 	ret->arena.is_locked = hawk_column_get_below(from, 1);
 	hawk_column_get_numbers(from, ret, arena_numbers, COUNT(arena_numbers));
 }
 
-static void put_allocator(const struct hawk_allocator_balance *of, struct hawk_column *to)
+static void put_allocator(const struct hawk_allocator_balance *of, size_t threads,
+			  struct hawk_column *to)
 {
 	hawk_allocator_put(&of->allocator, to);
 	hawk_column_put(to, of->bytes);
-	hawk_column_put(to, of->threads_known);
+	hawk_column_put(to, of->has_chunks);
 	put_arena(&of->mapped, to);
 	hawk_column_put(to, of->arena_count);
 	for (size_t i = 0; i < of->arena_count; i++)
 		put_arena(&of->arenas[i], to);
+	hawk_column_put(to, of->thread_arenas != NULL);
+	for (size_t i = 0; of->thread_arenas && i < threads; i++)
+		hawk_column_put(to, of->thread_arenas[i]);
 }
 
-static struct hawk_error *get_allocator(struct hawk_cursor *from, char **names,
+static struct hawk_error *get_allocator(struct hawk_cursor *from, char **names, size_t threads,
 					struct hawk_allocator_balance *ret)
 {
 	size_t count;
 
 	hawk_allocator_get(from, names, &ret->allocator);
 	ret->bytes = hawk_column_get(from);
-	ret->threads_known = hawk_column_get_below(from, 1);
+	ret->has_chunks = hawk_column_get_below(from, 1);
 	get_arena(from, &ret->mapped);
 	count = hawk_column_get_count(from);
 	ret->arenas = calloc(count + 1, sizeof(*ret->arenas));
@@ -94,6 +109,13 @@ static struct hawk_error *get_allocator(struct hawk_cursor *from, char **names,
 	ret->arena_count = count;
 	for (size_t i = 0; i < count && !from->failed; i++)
 		get_arena(from, &ret->arenas[i]);
+	if (!hawk_column_get_below(from, 1))
+		return NULL;
+	ret->thread_arenas = calloc(threads + 1, sizeof(*ret->thread_arenas));
+	if (!ret->thread_arenas)
+		return &hawk_enomem;
+	for (size_t i = 0; i < threads && !from->failed; i++)
+		ret->thread_arenas[i] = get_number(from, count);
 	return NULL;
 }
 
@@ -131,9 +153,8 @@ static void put_balance(const struct hawk_balance *balance, struct hawk_column *
 	}
 	hawk_column_put(to, balance->allocator_count);
 	for (size_t i = 0; i < balance->allocator_count; i++)
-		put_allocator(&balance->allocators[i], to);
+		put_allocator(&balance->allocators[i], balance->thread_count, to);
 	for (size_t i = 0; i < balance->thread_count; i++) {
-		hawk_column_put(to, balance->threads[i].arena);
 		hawk_column_put(to, balance->threads[i].cached.objects);
 		hawk_column_put(to, balance->threads[i].cached.bytes);
 	}
@@ -151,7 +172,8 @@ static struct hawk_error *get_allocators(struct hawk_cursor *from, struct hawk_b
 		return &hawk_enomem;
 	for (; balance->allocator_count < count && !err && !from->failed;
 	     balance->allocator_count++)
-		err = get_allocator(from, &names, &balance->allocators[balance->allocator_count]);
+		err = get_allocator(from, &names, balance->thread_count,
+				    &balance->allocators[balance->allocator_count]);
 	return err;
 }
 
@@ -172,15 +194,14 @@ static struct hawk_error *get_balance(struct hawk_cursor *from, const struct haw
 		balance->uses[use] += bytes;
 		balance->objects[use] += objects;
 	}
+	hawk_target_threads(target, &balance->thread_count);
 	err = get_allocators(from, balance);
 	if (err)
 		return err;
-	hawk_target_threads(target, &balance->thread_count);
 	balance->threads = calloc(balance->thread_count + 1, sizeof(*balance->threads));
 	if (!balance->threads)
 		return &hawk_enomem;
 	for (size_t i = 0; i < balance->thread_count && !from->failed; i++) {
-		balance->threads[i].arena = (uint32_t)hawk_column_get_below(from, UINT32_MAX);
 		balance->threads[i].cached.objects = hawk_column_get(from);
 		balance->threads[i].cached.bytes = hawk_column_get(from);
 	}
@@ -205,15 +226,6 @@ static void put_fragmentation(const struct hawk_fragmentation *fragmentation,
 		hawk_column_put(to, pin->has_birth);
 		hawk_column_put_numbers(to, pin, pin_numbers, COUNT(pin_numbers));
 	}
-}
-
-/* Reads a number below `end`, or HAWK_NOT_KNOWN. */
-static uint32_t get_number(struct hawk_cursor *from, uint64_t end)
-{
-	uint64_t number = hawk_column_get_below(from, HAWK_NOT_KNOWN);
-
-	from->failed |= number >= end && number != HAWK_NOT_KNOWN;
-	return (uint32_t)number;
 }
 
 static struct hawk_error *get_fragmentation(struct hawk_cursor *from, const struct hawk_heap *heap,

@@ -372,6 +372,15 @@ bool hawk_allocator_thread_arenas(const struct hawk_heap_found *found, uint32_t 
 	return true;
 }
 
+bool hawk_allocator_cached(const struct hawk_heap_found *found, size_t number, uint64_t *objects,
+			   uint64_t *bytes)
+{
+	const struct native *native = found->state;
+
+	return found->source->walk == walk && native->walker->cached &&
+	       native->walker->cached(native->state, number, objects, bytes);
+}
+
 void *hawk_allocator_begin(const struct hawk_heap_found *found)
 {
 	const struct native *native = found->state;

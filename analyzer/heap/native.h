@@ -47,6 +47,8 @@ struct hawk_walker {
 	/** As hawk_allocator_arena() and hawk_allocator_thread_arenas(). NULL: no arenas. */
 	bool (*arena)(const void *state, size_t number, struct hawk_allocator_arena *ret);
 	void (*thread_arenas)(const void *state, uint32_t *ret);
+	/** As hawk_allocator_cached(). NULL: pieces tell, or nobody knows. */
+	bool (*cached)(const void *state, size_t thread, uint64_t *objects, uint64_t *bytes);
 	/** Returns true if the program may have been given an aligned pointer into the block at
 	 * `address`, instead of its start. NULL: never. */
 	bool (*aligns_within)(const void *state, uint64_t address);

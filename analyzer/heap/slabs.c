@@ -250,7 +250,7 @@ bool hawk_slab_heap_next(void *context, struct hawk_piece *ret)
 			.start = slab->start + cursor->index * slab->object_bytes,
 			.bytes = slab->object_bytes,
 			.state = piece_states[hawk_slabs_state(slabs, slab->first + cursor->index)],
-			.arena = HAWK_NOT_KNOWN,
+			.arena = slab->arena - 1, /* 0 becomes HAWK_NOT_KNOWN */
 			.thread = HAWK_NOT_KNOWN,
 			.unit = slab->start,
 			.unit_bytes = end_of(slab) - slab->start};
@@ -285,6 +285,71 @@ void hawk_slab_heap_deinit(struct hawk_slab_heap *heap)
 	hawk_claims_deinit(&heap->memory);
 	hawk_claims_deinit(&heap->free);
 	hawk_claims_deinit(&heap->metadata);
+	free(heap->threads);
+	free(heap->arenas);
+}
+
+static int by_pointer(const void *left, const void *right)
+{
+	const struct hawk_slab_thread *a = left, *b = right;
+
+	return a->pointer < b->pointer ? -1 : a->pointer > b->pointer;
+}
+
+struct hawk_error *hawk_slab_heap_threads(struct hawk_slab_heap *heap)
+{
+	const struct hawk_thread *threads = hawk_target_threads(heap->target, &heap->thread_count);
+
+	heap->threads = calloc(heap->thread_count + 1, sizeof(*heap->threads));
+	if (!heap->threads)
+		return &hawk_enomem;
+	for (size_t i = 0; i < heap->thread_count; i++)
+		heap->threads[i] =
+			(struct hawk_slab_thread){.pointer = hawk_thread_pointer(&threads[i]),
+						  .number = i,
+						  .arena = HAWK_NOT_KNOWN};
+	qsort(heap->threads, heap->thread_count, sizeof(*heap->threads), by_pointer);
+	return NULL;
+}
+
+struct hawk_slab_thread *hawk_slab_heap_thread(const struct hawk_slab_heap *heap, uint64_t pointer)
+{
+	size_t i = hawk_array_first_above(heap->threads, heap->thread_count, sizeof(*heap->threads),
+					  offsetof(struct hawk_slab_thread, pointer), pointer);
+
+	return pointer && i && heap->threads[i - 1].pointer == pointer ? &heap->threads[i - 1]
+								       : NULL;
+}
+
+bool hawk_slab_heap_arena(const void *state, size_t number, struct hawk_allocator_arena *ret)
+{
+	const struct hawk_slab_heap *heap = state;
+
+	if (number >= heap->arena_count)
+		return false;
+	*ret = (struct hawk_allocator_arena){.address = heap->arenas[number]};
+	return true;
+}
+
+void hawk_slab_heap_thread_arenas(const void *state, uint32_t *ret)
+{
+	const struct hawk_slab_heap *heap = state;
+
+	for (size_t i = 0; i < heap->thread_count; i++)
+		ret[heap->threads[i].number] = heap->threads[i].arena;
+}
+
+bool hawk_slab_heap_cached(const void *state, size_t thread, uint64_t *objects, uint64_t *bytes)
+{
+	const struct hawk_slab_heap *heap = state;
+
+	for (size_t i = 0; heap->caches_known && i < heap->thread_count; i++) {
+		if (heap->threads[i].number != thread)
+			continue;
+		*objects += heap->threads[i].cached_objects;
+		*bytes += heap->threads[i].cached_bytes;
+	}
+	return heap->caches_known;
 }
 
 void hawk_slab_heap_verify(const void *state, struct hawk_damages *ret)

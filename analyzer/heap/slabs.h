@@ -23,6 +23,7 @@ struct hawk_slab {
 	uint64_t count;       /**< of objects */
 	uint64_t first;       /**< number of its first object, over all slabs */
 	uint64_t description; /**< the walker's own */
+	uint32_t arena;       /**< number plus 1; 0 = not known */
 	bool aligns_within; /**< some objects were handed out by an aligned pointer to the inside */
 };
 
@@ -78,6 +79,14 @@ void hawk_slabs_note_freed(struct hawk_slabs *slabs, uint64_t address);
 /** Returns the bytes of the free object at `address`, 0 = none begins there. */
 uint64_t hawk_slabs_free_bytes(const struct hawk_slabs *slabs, uint64_t address);
 
+/** What belongs to a thread of the target. */
+struct hawk_slab_thread {
+	uint64_t pointer; /**< the thread pointer, which is its number to allocators */
+	size_t number;
+	uint32_t arena;                        /**< that it uses, or HAWK_NOT_KNOWN */
+	uint64_t cached_objects, cached_bytes; /**< free, in its cache */
+};
+
 /** A heap of slabs: the first member of a walker's state. */
 struct hawk_slab_heap {
 	const struct hawk_target *target;
@@ -88,7 +97,18 @@ struct hawk_slab_heap {
 	struct hawk_claims metadata; /**< the parts without blocks */
 	uint64_t differing; /**< slabs whose count of free objects differs from their lists */
 	bool incomplete;    /**< some blocks may be overlooked */
+	struct hawk_slab_thread *threads; /**< by pointer; NULL until hawk_slab_heap_threads() */
+	size_t thread_count;
+	bool arenas_known, caches_known; /**< those of threads */
+	uint64_t *arenas;                /**< addresses by number; 0 = not known */
+	size_t arena_count, arena_capacity;
 };
+
+/** Lists the target's threads. */
+struct hawk_error *hawk_slab_heap_threads(struct hawk_slab_heap *heap);
+
+/** Returns the thread with that pointer, or NULL. */
+struct hawk_slab_thread *hawk_slab_heap_thread(const struct hawk_slab_heap *heap, uint64_t pointer);
 
 /** Frees the members. */
 void hawk_slab_heap_deinit(struct hawk_slab_heap *heap);
@@ -100,5 +120,8 @@ bool hawk_slab_heap_next(void *cursor, struct hawk_piece *ret);
 void hawk_slab_heap_verify(const void *state, struct hawk_damages *ret);
 uint64_t hawk_slab_heap_free_bytes(const void *state, uint64_t address);
 void hawk_slab_heap_describe(const void *state, struct hawk_allocator *ret);
+bool hawk_slab_heap_arena(const void *state, size_t number, struct hawk_allocator_arena *ret);
+void hawk_slab_heap_thread_arenas(const void *state, uint32_t *ret);
+bool hawk_slab_heap_cached(const void *state, size_t thread, uint64_t *objects, uint64_t *bytes);
 
 #endif

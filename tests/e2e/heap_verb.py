@@ -61,6 +61,9 @@ def check_arenas(what, answer):
     arenas = answer["allocators"][0]["arenas"]
     hawk.expect_equal(len(arenas), THREADS, f"{what}: arenas")
     hawk.expect_equal(sum(arena["threads"] for arena in arenas), THREADS + 1, f"{what}: threads of arenas")
+    hawk.expect_equal(sorted(tid for arena in arenas for tid in arena["tids"]), sorted(thread["tid"] for thread in answer["threads"]),
+                      f"{what}: threads")
+    hawk.expect_equal({arena["locked"] for arena in arenas}, {False}, f"{what}: locks")
     hawk.expect_equal([arena["main"] for arena in arenas].count(True), 1, f"{what}: main arenas")
     caches = [thread["cached"]["objects"] for thread in answer["threads"]]
     hawk.expect_equal(sorted(caches)[1:], [7] * THREADS, f"{what}: chunks in caches")
@@ -98,16 +101,34 @@ def check_traced():
     hawk.expect(uses["rounding"] <= uses["live"] / 10, f"rounding {uses['rounding']} of {uses['live']}")
 
 
+def check_threads(name, answer):
+    """Each thread has its own arena (jemalloc with enough of them) or heaps (mimalloc), and a cache."""
+    arenas = answer["allocators"][0]["arenas"]
+    if name == "tcmalloc":
+        hawk.expect_equal(arenas, None, name)
+    else:
+        hawk.expect_equal({(arena["threads"], len(arena["tids"]), arena["locked"]) for arena in arenas}, {(1, 1, None)}, f"{name}: arenas")
+        busy = [arena for arena in arenas if arena["live"]["objects"] >= 20000 // KEEP]
+        hawk.expect_equal(len(busy), THREADS, f"{name}: arenas with blocks")
+    caches = [thread["cached"] for thread in answer["threads"]]
+    hawk.expect_equal([cache is None for cache in caches], [name == "mimalloc"] * (THREADS + 1), f"{name}: caches {caches}")
+    if name != "mimalloc":
+        cached = next(use for use in answer["uses"] if use["use"] == "thread_caches")
+        hawk.expect_equal(sum(cache["objects"] for cache in caches), cached["objects"], f"{name}: cached objects")
+        hawk.expect_equal(sum(cache["bytes"] for cache in caches), cached["bytes"], f"{name}: cached bytes")
+
+
 SETTINGS = {"jemalloc": {"dirty_decay_ms": -1, "muzzy_decay_ms": 2000}}
 
 
 def check_allocator(name):
-    extra = {"MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:2000"}
+    extra = {"MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:2000,narenas:64"}
     core, _ = crash(hawk.plain_environment(hawk.need_allocator(name), extra), build())
     answer = hawk.document("heap", core)
     check_sums(name, core, answer)
     hawk.expect_equal(answer["allocators"][0]["name"], name, "allocator")
     hawk.expect_equal(answer["allocators"][0]["settings"], SETTINGS.get(name, {}), f"settings of {name}")
+    check_threads(name, answer)
     wanted = THREADS * 20000 // KEEP
     live = next(size for size in answer["sizes"] if size["live"]["objects"] >= wanted)
     hawk.expect(live["size"] >= 200, f"{name}: {wanted} blocks of 200 bytes: {live}")
@@ -154,7 +175,8 @@ def check_views():
     hawk.expect_equal(found["allocators"], answer["allocators"], "allocators in a redacted core")
     hawk.text_of("snapshot", "-o", snapshot, core)
     found = hawk.document("heap", snapshot)
-    hawk.expect_equal({**found, "source": None}, {**answer, "source": None}, "a snapshot")
+    unlike = {"source": None, "next": None}
+    hawk.expect_equal({**found, **unlike}, {**answer, **unlike}, "a snapshot")
     unknown = hawk.document("heap", "--no-native", core, codes=(hawk.EXIT_PARTIAL,))
     hawk.expect_equal(unknown["uses"], None, "uses of an unknown heap")
 

@@ -346,7 +346,7 @@ def check_programs():
 def check_types(name):
     found, wanted = (hawk.document("types", os.path.join(folder, place, name)) for place in ("copy", "orig"))
     hawk.expect_equal(found["types"], wanted["types"], f"{name}: types")
-    hawk.expect("Lua table {id,name}" in [item["name"] for item in found["types"]], f"{name}: {found['types'][:5]}")
+    hawk.expect("Lua table {id,name}" in [item["type"] for item in found["types"]], f"{name}: {found['types'][:5]}")
     hawk.expect("types-unread" in [item["key"] for item in found["missing"]], f"{name}: types that flow")
 
 

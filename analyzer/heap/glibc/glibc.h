@@ -209,8 +209,10 @@ struct hawk_error *hawk_glibc_add_run(struct hawk_glibc *glibc, const struct haw
  * after an error. */
 struct hawk_error *hawk_glibc_claims(const struct hawk_glibc *glibc, struct hawk_claims *ret);
 
+/* The walker's, on a struct hawk_glibc. */
+
 /** Fills the index of the arena that each thread of the target uses, UINT32_MAX = not known. */
-void hawk_glibc_thread_arenas(const struct hawk_glibc *glibc, uint32_t *ret);
+void hawk_glibc_thread_arenas(const void *state, uint32_t *ret);
 
 /** Sorts runs by address, and drops runs that reach into an earlier one. */
 void hawk_glibc_sort_runs(struct hawk_glibc *glibc);
@@ -219,9 +221,9 @@ void hawk_glibc_sort_runs(struct hawk_glibc *glibc);
 const struct hawk_glibc_run *hawk_glibc_run_at(const struct hawk_glibc *glibc, uint64_t address);
 
 /** Adds damages of chunks and lists. */
-void hawk_glibc_verify(const struct hawk_glibc *glibc, struct hawk_damages *ret);
+void hawk_glibc_verify(const void *state, struct hawk_damages *ret);
 
 /** Returns the usable bytes of the free chunk whose block begins at `block`, 0 = none does. */
-uint64_t hawk_glibc_free_bytes(const struct hawk_glibc *glibc, uint64_t block);
+uint64_t hawk_glibc_free_bytes(const void *state, uint64_t block);
 
 #endif

@@ -163,24 +163,10 @@ static bool arena(const void *state, size_t number, struct hawk_allocator_arena 
 		.address = arena->start,
 		.system_bytes = arena->system_bytes,
 		.is_main = arena->is_main,
+		.has_lock = true,
 		.is_locked = arena->is_locked,
 	};
 	return true;
-}
-
-static void thread_arenas(const void *state, uint32_t *ret)
-{
-	hawk_glibc_thread_arenas(state, ret);
-}
-
-static void verify(const void *state, struct hawk_damages *ret)
-{
-	hawk_glibc_verify(state, ret);
-}
-
-static uint64_t free_bytes(const void *state, uint64_t address)
-{
-	return hawk_glibc_free_bytes(state, address);
 }
 
 static void describe(const void *state, struct hawk_allocator *ret)
@@ -232,11 +218,11 @@ const struct hawk_walker hawk_walker_glibc = {
 	.spans = spans,
 	.begin = begin,
 	.next = next,
-	.verify = verify,
-	.free_bytes = free_bytes,
+	.verify = hawk_glibc_verify,
+	.free_bytes = hawk_glibc_free_bytes,
 	.describe = describe,
 	.arena = arena,
-	.thread_arenas = thread_arenas,
+	.thread_arenas = hawk_glibc_thread_arenas,
 	.keep = keep,
 	.forget = forget,
 };

@@ -513,8 +513,9 @@ static void check_mapped(struct check *check)
 	}
 }
 
-void hawk_glibc_verify(const struct hawk_glibc *glibc, struct hawk_damages *ret)
+void hawk_glibc_verify(const void *state, struct hawk_damages *ret)
 {
+	const struct hawk_glibc *glibc = state;
 	struct check check = {.glibc = glibc, .near = {.target = glibc->target}, .damages = ret};
 
 	check_chunks(&check);
@@ -524,8 +525,9 @@ void hawk_glibc_verify(const struct hawk_glibc *glibc, struct hawk_damages *ret)
 	hawk_claims_deinit(&check.lost);
 }
 
-uint64_t hawk_glibc_free_bytes(const struct hawk_glibc *glibc, uint64_t block)
+uint64_t hawk_glibc_free_bytes(const void *state, uint64_t block)
 {
+	const struct hawk_glibc *glibc = state;
 	struct check check = {.glibc = glibc, .near = {.target = glibc->target}};
 	uint64_t chunk = block - HAWK_CHUNK_HEADER_BYTES, bytes;
 	size_t i = hawk_array_first_above(glibc->specials, glibc->special_count,

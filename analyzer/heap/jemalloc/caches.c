@@ -7,7 +7,9 @@
  *     bin, 5.3:  | top of stack | requests | low water, full, empty: low 16 bits of addresses |
  *     bin, 5.2:  | low water 32, count 32 | requests | end of stack |
  */
+#include "hawk/base/cleanup.h"
 #include "jemalloc.h"
+#include "thread_words.h"
 
 enum {
 	BIN_WORDS = 3,
@@ -20,6 +22,7 @@ enum {
 	MADE_MIN = 16 << 10, /* blocks that hold caches made by the program */
 	MADE_MAX = 64 << 10,
 	MADE_READ = 32 << 10,
+	ARENA_AWAY = 16 << 10, /* upper limit on bytes from a base to its arena */
 	WRONG_MAX = 1024, /* pointers of a cache that lead to no block: a thread may be at it */
 };
 
@@ -133,10 +136,18 @@ static struct hawk_error *mark_stack(struct hawk_jemalloc *jemalloc, uint64_t ad
 	return hawk_claims_add(&jemalloc->heap.metadata, start, start + slab->object_bytes);
 }
 
-/* Marks the objects of a cache. If its thread is at work, it may just have given some of them back,
- * so that they look freed twice. */
+static void add_object(const struct hawk_jemalloc *jemalloc, uint64_t object,
+		       struct hawk_slab_thread *thread)
+{
+	thread->cached_objects++;
+	thread->cached_bytes += hawk_slabs_free_bytes(&jemalloc->heap.slabs, object);
+}
+
+/* Marks the objects of a cache, of the thread if it is not NULL. If its thread is at work, it may
+ * just have given some of them back, so that they look freed twice. */
 static struct hawk_error *mark_cached(struct hawk_jemalloc *jemalloc, struct hawk_near *near,
-				      const struct cache *cache, bool in_flux)
+				      const struct cache *cache, struct hawk_slab_thread *thread,
+				      bool in_flux)
 {
 	unsigned wrong = 0;
 
@@ -148,8 +159,11 @@ static struct hawk_error *mark_cached(struct hawk_jemalloc *jemalloc, struct haw
 			bool is_read = hawk_word(near, bin->first + 8 * j, &object);
 
 			if (is_read &&
-			    hawk_slabs_mark(&jemalloc->heap.slabs, object, HAWK_OBJECT_CACHED))
+			    hawk_slabs_mark(&jemalloc->heap.slabs, object, HAWK_OBJECT_CACHED)) {
+				if (thread)
+					add_object(jemalloc, object, thread);
 				continue;
+			}
 			wrong++;
 			if (is_read && !in_flux)
 				hawk_slabs_note_freed(&jemalloc->heap.slabs, object);
@@ -192,7 +206,11 @@ static struct hawk_error *add_thread(struct hawk_jemalloc *jemalloc, struct hawk
 		return NULL;
 	err = hawk_claims_add(&jemalloc->heap.metadata, start + 8 * cache.first,
 			      start + 8 * cache.end);
-	return err ? err : mark_cached(jemalloc, near, &cache, is_at_work(jemalloc, thread));
+	jemalloc->heap.caches_known = true;
+	return err ? err
+		   : mark_cached(jemalloc, near, &cache,
+				 hawk_slab_heap_thread(&jemalloc->heap, pointer),
+				 is_at_work(jemalloc, thread));
 }
 
 /* Tries a block as a cache made by the program, which holds both bins and pointers. */
@@ -209,7 +227,7 @@ static struct hawk_error *try_made(struct hawk_jemalloc *jemalloc, struct hawk_n
 		if (cache.bins[i].order < start || cache.bins[i].order > start + bytes ||
 		    cache.bins[i].first < start)
 			return NULL;
-	return mark_cached(jemalloc, near, &cache, true);
+	return mark_cached(jemalloc, near, &cache, NULL, true);
 }
 
 static struct hawk_error *add_made(struct hawk_jemalloc *jemalloc, struct hawk_near *near)
@@ -228,13 +246,49 @@ static struct hawk_error *add_made(struct hawk_jemalloc *jemalloc, struct hawk_n
 	return err;
 }
 
+/* Returns the number of the arena that begins at `address`. */
+static uint32_t arena_at(const void *context, uint64_t address)
+{
+	const struct hawk_jemalloc *jemalloc = context;
+	const struct hawk_claim *base = hawk_claims_from(&jemalloc->bases, address);
+
+	if (!base || address < base->start || address - base->start > ARENA_AWAY)
+		return HAWK_NOT_KNOWN;
+	for (uint32_t i = 0; i < jemalloc->heap.arena_count; i++)
+		if (jemalloc->heap.arenas[i] == base->start)
+			return i;
+	return HAWK_NOT_KNOWN;
+}
+
+static struct hawk_error *find_thread_arenas(struct hawk_jemalloc *jemalloc)
+{
+	struct hawk_slab_heap *heap = &jemalloc->heap;
+	CLEANUP(free_ptr) uint32_t *arenas = calloc(heap->thread_count + 1, sizeof(*arenas));
+
+	if (!arenas)
+		return &hawk_enomem;
+	hawk_thread_words_find(&(struct hawk_thread_words){.target = heap->target,
+							   .first = 8,
+							   .last = TLS_BYTES,
+							   .arena_at = arena_at,
+							   .context = jemalloc},
+			       arenas);
+	for (size_t i = 0; i < heap->thread_count; i++) {
+		heap->threads[i].arena = arenas[heap->threads[i].number];
+		heap->arenas_known |= heap->threads[i].arena != HAWK_NOT_KNOWN;
+	}
+	return NULL;
+}
+
 struct hawk_error *hawk_jemalloc_read_caches(struct hawk_jemalloc *jemalloc)
 {
 	size_t count;
 	const struct hawk_thread *threads = hawk_target_threads(jemalloc->heap.target, &count);
 	struct hawk_near near = {.target = jemalloc->heap.target};
-	struct hawk_error *err = NULL;
+	struct hawk_error *err = hawk_slab_heap_threads(&jemalloc->heap);
 
+	if (!err)
+		err = find_thread_arenas(jemalloc);
 	for (size_t i = 0; !err && i < count; i++)
 		err = add_thread(jemalloc, &near, &threads[i]);
 	if (!err)

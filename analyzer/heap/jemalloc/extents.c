@@ -6,6 +6,7 @@
  */
 #include <assert.h>
 
+#include "hawk/base/cleanup.h"
 #include "jemalloc.h"
 
 enum {
@@ -13,6 +14,7 @@ enum {
 	EXTENT_ADDRESS = 8,
 	EXTENT_BYTES = 0x10,
 	EXTENT_BITMAP = 0x40,
+	ARENA_BITS = 12,
 	SLAB_BIT = 12,
 	BITMAP_WORDS = 8,
 	OBJECTS_MAX = 64 * BITMAP_WORDS,
@@ -84,7 +86,8 @@ static_assert(sizeof(layouts) / sizeof(*layouts) == 2, "one bit tells layouts ap
 struct taker {
 	struct hawk_jemalloc *jemalloc;
 	struct hawk_near *near;
-	bool unaligned; /**< large blocks have a page more than they need */
+	bool unaligned;       /**< large blocks have a page more than they need */
+	uint32_t first_arena; /**< of the root: number of its arena 0 */
 	uint64_t last_metadata;
 	struct hawk_error *err;
 };
@@ -127,6 +130,7 @@ static bool take(void *context, const struct hawk_jemalloc_element *element)
 			hawk_claims_add(&jemalloc->heap.free, element->page, element->page + bytes);
 	if (taker->err || !is_active(jemalloc->layout, words[0]))
 		return !taker->err;
+	slab.arena = taker->first_arena + 1 + (uint32_t)bits_of(words[0], 0, ARENA_BITS);
 	slab.start = words[1];
 	slab.object_bytes = taker->unaligned && bytes > PAGE_BYTES ? bytes - PAGE_BYTES : bytes;
 	slab.count = 1;
@@ -145,7 +149,9 @@ struct hawk_error *hawk_jemalloc_read_extents(struct hawk_jemalloc *jemalloc,
 {
 	struct hawk_near near = {.target = jemalloc->heap.target};
 	struct choice choice = {.near = &near};
-	struct taker taker = {.jemalloc = jemalloc, .near = &near};
+	struct taker taker = {.jemalloc = jemalloc,
+			      .near = &near,
+			      .first_arena = (uint32_t)(root - jemalloc->roots) << ARENA_BITS};
 	uint64_t budget = hawk_budget_to_read(jemalloc->heap.target);
 	struct hawk_error *err = hawk_jemalloc_each(root, &near, &budget, NULL, vote, &choice);
 
@@ -215,11 +221,41 @@ static struct hawk_error *claim_bases(struct hawk_jemalloc *jemalloc, struct haw
 		if (address - base.start < base.end - base.start ||
 		    !find_base(near, address, &base))
 			continue;
-		hawk_jemalloc_read_decay(jemalloc, near, &base);
-		err = hawk_claims_add(&jemalloc->heap.metadata, base.start, base.end);
+		err = hawk_jemalloc_read_decay(jemalloc, near, &base);
+		if (!err)
+			err = hawk_claims_add(&jemalloc->heap.metadata, base.start, base.end);
 	}
 	hawk_claims_sort(&jemalloc->heap.metadata);
 	return err;
+}
+
+/* Numbers the arenas anew, from 0 on, and finds where they lie: descriptions of an arena's extents
+ * are cut from its own base. */
+static struct hawk_error *number_arenas(struct hawk_jemalloc *jemalloc)
+{
+	struct hawk_slab_heap *heap = &jemalloc->heap;
+	CLEANUP(free_ptr)
+	uint32_t *numbers = calloc((jemalloc->root_count << ARENA_BITS) + 2, sizeof(*numbers));
+
+	if (!numbers)
+		return &hawk_enomem;
+	for (size_t i = 0; i < heap->slabs.count; i++) {
+		struct hawk_slab *slab = &heap->slabs.items[i];
+		const struct hawk_claim *base =
+			hawk_claims_from(&jemalloc->bases, slab->description);
+
+		if (!numbers[slab->arena]) {
+			if (!hawk_array_reserve(&heap->arenas, heap->arena_count,
+						&heap->arena_capacity, sizeof(*heap->arenas)))
+				return &hawk_enomem;
+			heap->arenas[heap->arena_count++] = 0;
+			numbers[slab->arena] = (uint32_t)heap->arena_count;
+		}
+		slab->arena = numbers[slab->arena];
+		if (base && slab->description >= base->start)
+			heap->arenas[slab->arena - 1] = base->start;
+	}
+	return NULL;
 }
 
 struct hawk_error *hawk_jemalloc_finish_extents(struct hawk_jemalloc *jemalloc)
@@ -231,5 +267,7 @@ struct hawk_error *hawk_jemalloc_finish_extents(struct hawk_jemalloc *jemalloc)
 		read_bitmap(jemalloc, &near, &jemalloc->heap.slabs.items[i]);
 	hawk_claims_sort(&jemalloc->heap.metadata);
 	hawk_claims_sort(&jemalloc->heap.memory);
-	return err ? err : claim_bases(jemalloc, &near);
+	if (!err)
+		err = claim_bases(jemalloc, &near);
+	return err ? err : number_arenas(jemalloc);
 }

@@ -29,6 +29,7 @@ static void forget(void *state)
 	struct hawk_jemalloc *jemalloc = state;
 
 	free(jemalloc->roots);
+	hawk_claims_deinit(&jemalloc->bases);
 	hawk_slab_heap_deinit(&jemalloc->heap);
 }
 
@@ -43,5 +44,8 @@ const struct hawk_walker hawk_walker_jemalloc = {
 	.verify = hawk_slab_heap_verify,
 	.free_bytes = hawk_slab_heap_free_bytes,
 	.describe = hawk_jemalloc_describe,
+	.arena = hawk_slab_heap_arena,
+	.thread_arenas = hawk_slab_heap_thread_arenas,
+	.cached = hawk_slab_heap_cached,
 	.forget = forget,
 };

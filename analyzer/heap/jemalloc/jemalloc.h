@@ -33,7 +33,7 @@ struct hawk_jemalloc {
 	struct hawk_jemalloc_root *roots;
 	size_t root_count, root_capacity;
 	const struct hawk_jemalloc_layout *layout; /**< of the current root */
-	uint64_t arenas; /**< with extents of their own; 0 = no settings were found */
+	struct hawk_claims bases;                /**< parts of metadata that begin with an arena */
 	uint64_t dirty_decay_ms, muzzy_decay_ms; /**< of one of them; UINT64_MAX = never */
 };
 
@@ -44,9 +44,9 @@ struct hawk_error *hawk_jemalloc_read_extents(struct hawk_jemalloc *jemalloc,
 struct hawk_error *hawk_jemalloc_finish_extents(struct hawk_jemalloc *jemalloc);
 struct hawk_error *hawk_jemalloc_read_caches(struct hawk_jemalloc *jemalloc);
 
-/** Counts the arena that a base begins with, if one does, and reads its settings. */
-void hawk_jemalloc_read_decay(struct hawk_jemalloc *jemalloc, struct hawk_near *near,
-			      const struct hawk_claim *base);
+/** Adds the base if it begins with an arena, and reads its settings. */
+struct hawk_error *hawk_jemalloc_read_decay(struct hawk_jemalloc *jemalloc, struct hawk_near *near,
+					    const struct hawk_claim *base);
 void hawk_jemalloc_describe(const void *state, struct hawk_allocator *ret);
 
 /** An element of a leaf, and its page. */

@@ -37,8 +37,8 @@ static bool read_decay(const struct hawk_target *target, struct hawk_near *near,
 	       !hawk_target_mapping_at(target, words[2]);
 }
 
-void hawk_jemalloc_read_decay(struct hawk_jemalloc *jemalloc, struct hawk_near *near,
-			      const struct hawk_claim *base)
+struct hawk_error *hawk_jemalloc_read_decay(struct hawk_jemalloc *jemalloc, struct hawk_near *near,
+					    const struct hawk_claim *base)
 {
 	const struct hawk_target *target = jemalloc->heap.target;
 	uint64_t end =
@@ -51,12 +51,12 @@ void hawk_jemalloc_read_decay(struct hawk_jemalloc *jemalloc, struct hawk_near *
 		for (uint64_t next = at + DECAY_MIN; next <= at + DECAY_MAX; next += 8) {
 			if (!read_decay(target, near, next, &muzzy))
 				continue;
-			jemalloc->arenas++;
 			jemalloc->dirty_decay_ms = dirty;
 			jemalloc->muzzy_decay_ms = muzzy;
-			return;
+			return hawk_claims_add(&jemalloc->bases, base->start, base->end);
 		}
 	}
+	return NULL;
 }
 
 void hawk_jemalloc_describe(const void *state, struct hawk_allocator *ret)
@@ -64,10 +64,10 @@ void hawk_jemalloc_describe(const void *state, struct hawk_allocator *ret)
 	const struct hawk_jemalloc *jemalloc = state;
 
 	hawk_slab_heap_describe(state, ret);
-	ret->arenas = jemalloc->arenas;
+	ret->arenas = jemalloc->bases.count;
 	ret->settings[0].name = "dirty_decay_ms";
 	ret->settings[0].value = jemalloc->dirty_decay_ms;
 	ret->settings[1].name = "muzzy_decay_ms";
 	ret->settings[1].value = jemalloc->muzzy_decay_ms;
-	ret->setting_count = jemalloc->arenas ? 2 : 0;
+	ret->setting_count = jemalloc->bases.count ? 2 : 0;
 }

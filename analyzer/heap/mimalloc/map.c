@@ -20,6 +20,8 @@ enum {
 };
 
 static const struct hawk_mimalloc_page_layout old_page = {
+	.thread = 0,
+	.knows_thread = true,
 	.free = 8,
 	.used = 0x10,
 	.capacity = 0x12,
@@ -31,6 +33,8 @@ static const struct hawk_mimalloc_page_layout old_page = {
 };
 static const struct hawk_mimalloc_page_layout new_page = {
 	.flags = 8,
+	.thread = 8,
+	.knows_thread = true,
 	.free = 0x10,
 	.local_free = 0x18,
 	.block_bytes = 0x20,
@@ -121,7 +125,7 @@ static struct hawk_error *take_page(struct reading *reading, uint64_t slice, uin
 	if (!err)
 		err = hawk_claims_add(&mimalloc->heap.memory, slice << HAWK_MIMALLOC_SLICE_LOG2,
 				      page.start + page.block_bytes * page.capacity);
-	return err ? err : hawk_mimalloc_add_page(mimalloc, &page);
+	return err ? err : hawk_mimalloc_add_page(mimalloc, reading->near, &page);
 }
 
 static struct hawk_error *read_part(struct reading *reading, uint64_t part, uint64_t first_slice)

@@ -7,6 +7,8 @@
 
 enum { LISTS = 3, STATE_BITS = 3, HEAPS_MAX = 1 << 16, ALIGNS_WITHIN = 2 };
 
+enum { THREAD_AWAY = 8 /* from a heap's list of delayed blocks to its thread's number */ };
+
 bool hawk_mimalloc_read_page(const struct hawk_mimalloc_page_layout *layout,
 			     enum hawk_mimalloc_start start, struct hawk_near *near,
 			     uint64_t address, struct hawk_mimalloc_page *ret)
@@ -24,6 +26,8 @@ bool hawk_mimalloc_read_page(const struct hawk_mimalloc_page_layout *layout,
 	memcpy(&ret->lists[1], bytes + layout->local_free, 8);
 	memcpy(&ret->lists[2], bytes + layout->thread_free, 8);
 	memcpy(&ret->heap, bytes + layout->heap, 8);
+	if (layout->knows_thread)
+		memcpy(&ret->thread, bytes + layout->thread, 8);
 	ret->lists[2] &= ~(uint64_t)STATE_BITS;
 	ret->capacity = capacity;
 	ret->used = used;
@@ -52,9 +56,42 @@ void hawk_mimalloc_score(const struct hawk_mimalloc_page *page, unsigned *fit, u
 	}
 }
 
-struct hawk_error *hawk_mimalloc_add_page(struct hawk_mimalloc *mimalloc,
+/* Returns the number of the page's arena plus 1: the heaps of the thread that owns it. 0 = it has
+ * ended. */
+static uint32_t arena_of(struct hawk_mimalloc *mimalloc, struct hawk_near *near,
+			 const struct hawk_mimalloc_page *page, struct hawk_error **err)
+{
+	struct hawk_slab_heap *heap = &mimalloc->heap;
+	uint64_t number = page->thread;
+	struct hawk_slab_thread *thread;
+
+	if (!number && page->heap && mimalloc->delayed_offset)
+		(void)hawk_word(near, page->heap + mimalloc->delayed_offset + THREAD_AWAY, &number);
+	*err = heap->threads ? NULL : hawk_slab_heap_threads(heap);
+	thread = *err ? NULL : hawk_slab_heap_thread(heap, number & ~(uint64_t)STATE_BITS);
+	if (!thread)
+		return 0;
+	if (thread->arena == HAWK_NOT_KNOWN) {
+		if (!hawk_array_reserve(&heap->arenas, heap->arena_count, &heap->arena_capacity,
+					sizeof(*heap->arenas))) {
+			*err = &hawk_enomem;
+			return 0;
+		}
+		thread->arena = (uint32_t)heap->arena_count;
+		heap->arenas[heap->arena_count++] = page->heap;
+		heap->arenas_known = true;
+	}
+	return thread->arena + 1;
+}
+
+struct hawk_error *hawk_mimalloc_add_page(struct hawk_mimalloc *mimalloc, struct hawk_near *near,
 					  const struct hawk_mimalloc_page *page)
 {
+	struct hawk_error *err;
+	uint32_t arena = arena_of(mimalloc, near, page, &err);
+
+	if (err)
+		return err;
 	if (!hawk_array_reserve(&mimalloc->pages, mimalloc->page_count, &mimalloc->page_capacity,
 				sizeof(*mimalloc->pages)))
 		return &hawk_enomem;
@@ -63,6 +100,7 @@ struct hawk_error *hawk_mimalloc_add_page(struct hawk_mimalloc *mimalloc,
 			      (struct hawk_slab){.start = page->start,
 						 .object_bytes = page->block_bytes,
 						 .count = page->capacity,
+						 .arena = arena,
 						 .aligns_within = page->aligns_within});
 }
 
@@ -174,6 +212,8 @@ const struct hawk_walker hawk_walker_mimalloc = {
 	.verify = hawk_slab_heap_verify,
 	.free_bytes = hawk_slab_heap_free_bytes,
 	.describe = hawk_slab_heap_describe,
+	.arena = hawk_slab_heap_arena,
+	.thread_arenas = hawk_slab_heap_thread_arenas,
 	.aligns_within = aligns_within,
 	.forget = forget,
 };

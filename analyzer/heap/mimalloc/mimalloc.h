@@ -34,6 +34,8 @@ struct hawk_mimalloc_page_layout {
 	bool short_bytes; /**< the block size has 32 bits */
 	uint8_t start;    /**< see enum hawk_mimalloc_start */
 	uint8_t heap;
+	uint8_t thread; /**< the owner's number; if not known, its heap tells */
+	bool knows_thread;
 	uint8_t flags; /**< bit 1 = some blocks were handed out by a pointer to the inside */
 };
 
@@ -47,6 +49,8 @@ struct hawk_mimalloc_page {
 	uint64_t lists[3]; /**< first free blocks; the last list holds blocks freed by other threads
 			    */
 	uint64_t heap;
+	uint64_t
+		thread; /**< number of the thread that owns it, with bits of state; 0 = not known */
 };
 
 struct hawk_mimalloc {
@@ -66,7 +70,7 @@ struct hawk_error *hawk_mimalloc_read_map(struct hawk_mimalloc *mimalloc);
 bool hawk_mimalloc_read_page(const struct hawk_mimalloc_page_layout *layout,
 			     enum hawk_mimalloc_start start, struct hawk_near *near,
 			     uint64_t address, struct hawk_mimalloc_page *ret);
-struct hawk_error *hawk_mimalloc_add_page(struct hawk_mimalloc *mimalloc,
+struct hawk_error *hawk_mimalloc_add_page(struct hawk_mimalloc *mimalloc, struct hawk_near *near,
 					  const struct hawk_mimalloc_page *page);
 
 /** Counts how well a page's lists fit: their first blocks must begin at block boundaries. */

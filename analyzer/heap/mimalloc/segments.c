@@ -148,7 +148,8 @@ static struct hawk_error *take_page(struct reading *reading, uint64_t segment, u
 	if (page.start < slice)
 		return NULL;
 	hawk_mimalloc_score(&page, &reading->fit, &reading->seen);
-	return reading->scoring ? NULL : hawk_mimalloc_add_page(reading->mimalloc, &page);
+	return reading->scoring ? NULL
+				: hawk_mimalloc_add_page(reading->mimalloc, reading->near, &page);
 }
 
 static struct hawk_error *read_segment(void *context, uint64_t segment)

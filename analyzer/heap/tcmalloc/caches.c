@@ -17,21 +17,44 @@ enum {
 	OLD_STRIDE = 0x18,
 	OLD_NEXT = 0,
 	OLD_CACHES_MAX = 1 << 16,
+	THREAD_AWAY = 0x100, /* upper limit on bytes from the lists to the thread's number */
 };
+
+/* Returns the thread of a cache whose lists end at `end`, or NULL: it has ended. */
+static struct hawk_slab_thread *thread_of(const struct hawk_tcmalloc *tcmalloc,
+					  struct hawk_near *near, uint64_t end)
+{
+	struct hawk_slab_thread *thread = NULL;
+	uint64_t word;
+
+	for (uint64_t at = end; !thread && at < end + THREAD_AWAY && hawk_word(near, at, &word);
+	     at += 8)
+		thread = hawk_slab_heap_thread(&tcmalloc->heap, word);
+	return thread;
+}
 
 static void mark_lists(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near, uint64_t lists,
 		       unsigned stride)
 {
+	struct hawk_slab_thread *thread =
+		thread_of(tcmalloc, near, lists + (uint64_t)tcmalloc->classes * stride);
+
 	for (uint32_t i = 1; i < tcmalloc->classes && tcmalloc->class_bytes[i]; i++) {
 		uint64_t at = lists + (uint64_t)i * stride;
 		struct hawk_slab_list list = {.object_bytes = tcmalloc->class_bytes[i],
 					      .state = HAWK_OBJECT_CACHED};
 		uint32_t length = 0;
+		uint64_t count = 0;
 
 		if (!tcmalloc->in_flux && hawk_half(near, at + LENGTH_OFFSET, &length))
 			list.length = length;
 		if (hawk_word(near, at, &list.first))
-			hawk_slabs_mark_list(&tcmalloc->heap.slabs, near, &list);
+			count = hawk_slabs_mark_list(&tcmalloc->heap.slabs, near, &list);
+		if (!thread)
+			continue;
+		thread->cached_objects += count;
+		thread->cached_bytes += count * list.object_bytes;
+		tcmalloc->heap.caches_known = true;
 	}
 	tcmalloc->caches++;
 }
@@ -136,7 +159,10 @@ static void search_old(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near)
 struct hawk_error *hawk_tcmalloc_mark_cached(struct hawk_tcmalloc *tcmalloc)
 {
 	struct hawk_near near = {.target = tcmalloc->heap.target};
+	struct hawk_error *err = hawk_slab_heap_threads(&tcmalloc->heap);
 
+	if (err)
+		return err;
 	if (!tcmalloc->wide_sizes)
 		return search_memory(tcmalloc, &near);
 	search_old(tcmalloc, &near);

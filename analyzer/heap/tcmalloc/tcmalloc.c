@@ -62,6 +62,7 @@ const struct hawk_walker hawk_walker_tcmalloc = {
 	.verify = hawk_slab_heap_verify,
 	.free_bytes = hawk_slab_heap_free_bytes,
 	.describe = hawk_slab_heap_describe,
+	.cached = hawk_slab_heap_cached,
 	.samples = samples,
 	.forget = forget,
 };

@@ -49,7 +49,27 @@ static void put_pieces(const struct hawk_arena_balance *arena, struct hawk_json 
 	hawk_json_put_integer(json, "top_bytes", arena->top.bytes);
 }
 
-static void put_arenas(const struct hawk_allocator_balance *of, struct hawk_json *json)
+/* Puts the threads that use the arena; null = no thread's is known. */
+static void put_tids(const struct hawk_balance_report *report,
+		     const struct hawk_allocator_balance *of, size_t arena, struct hawk_json *json)
+{
+	size_t count;
+	const struct hawk_thread *threads =
+		hawk_target_threads(report->pointers->heap->target, &count);
+
+	if (!of->thread_arenas) {
+		hawk_json_put_null(json, "tids");
+		return;
+	}
+	hawk_json_put_array(json, "tids");
+	for (size_t i = 0; i < count; i++)
+		if (of->thread_arenas[i] == arena)
+			hawk_json_integer(json, threads[i].tid);
+	hawk_json_array_end(json);
+}
+
+static void put_arenas(const struct hawk_balance_report *report,
+		       const struct hawk_allocator_balance *of, struct hawk_json *json)
 {
 	size_t end;
 
@@ -62,18 +82,25 @@ static void put_arenas(const struct hawk_allocator_balance *of, struct hawk_json
 		const struct hawk_arena_balance *arena = &of->arenas[i];
 
 		hawk_json_object(json);
-		hawk_json_put_address(json, "address", arena->arena.address);
+		hawk_json_put_address_if(json, "address", arena->arena.address,
+					 arena->arena.address);
 		hawk_json_put_boolean(json, "main", arena->arena.is_main);
-		hawk_json_put_boolean(json, "locked", arena->arena.is_locked);
-		hawk_json_put_integer_if(json, "threads", of->threads_known, arena->threads);
-		hawk_json_put_integer(json, "system_bytes", arena->arena.system_bytes);
+		if (arena->arena.has_lock)
+			hawk_json_put_boolean(json, "locked", arena->arena.is_locked);
+		else
+			hawk_json_put_null(json, "locked");
+		hawk_json_put_integer_if(json, "threads", of->thread_arenas, arena->threads);
+		put_tids(report, of, i, json);
+		hawk_json_put_integer_if(json, "system_bytes", arena->arena.system_bytes,
+					 arena->arena.system_bytes);
 		put_pieces(arena, json);
 		hawk_json_object_end(json);
 	}
 	hawk_json_array_end(json);
 }
 
-static void put_allocator(const struct hawk_allocator_balance *of, struct hawk_json *json)
+static void put_allocator(const struct hawk_balance_report *report,
+			  const struct hawk_allocator_balance *of, struct hawk_json *json)
 {
 	const struct hawk_allocator *allocator = &of->allocator;
 
@@ -90,11 +117,22 @@ static void put_allocator(const struct hawk_allocator_balance *of, struct hawk_j
 		hawk_json_put_signed_if(json, allocator->settings[i].name, true,
 					(int64_t)allocator->settings[i].value);
 	hawk_json_object_end(json);
-	put_arenas(of, json);
+	put_arenas(report, of, json);
 	hawk_json_put_object(json, "outside_arenas");
 	put_pieces(&of->mapped, json);
 	hawk_json_object_end(json);
 	hawk_json_object_end(json);
+}
+
+/* Returns the arena of the first allocator that knows the thread's, or HAWK_NOT_KNOWN. */
+static uint32_t arena_of(const struct hawk_balance *balance, size_t thread)
+{
+	uint32_t arena = HAWK_NOT_KNOWN;
+
+	for (size_t i = 0; arena == HAWK_NOT_KNOWN && i < balance->allocator_count; i++)
+		if (balance->allocators[i].thread_arenas)
+			arena = balance->allocators[i].thread_arenas[thread];
+	return arena;
 }
 
 static void put_threads(const struct hawk_balance_report *report, struct hawk_json *json)
@@ -107,12 +145,12 @@ static void put_threads(const struct hawk_balance_report *report, struct hawk_js
 	end = hawk_json_put_list(json, "threads", balance->thread_count);
 	for (size_t i = 0; i < end; i++) {
 		const struct hawk_thread_balance *thread = &balance->threads[i];
+		uint32_t arena = arena_of(balance, i);
 
 		hawk_json_object(json);
 		hawk_json_put_integer(json, "tid", threads[i].tid);
 		hawk_json_put_string(json, "name", threads[i].name[0] ? threads[i].name : NULL);
-		hawk_json_put_integer_if(json, "arena", thread->arena != HAWK_NOT_KNOWN,
-					 thread->arena);
+		hawk_json_put_integer_if(json, "arena", arena != HAWK_NOT_KNOWN, arena);
 		if (balance->caches_known)
 			hawk_json_put_sum(json, "cached", thread->cached.objects,
 					  thread->cached.bytes);
@@ -169,7 +207,7 @@ void hawk_report_balance_json(const struct hawk_balance_report *report, struct h
 	hawk_report_json_fragmentation(heap, report->fragmentation, SIZE_MAX, json);
 	hawk_json_put_array(json, "allocators");
 	for (size_t i = 0; i < balance->allocator_count; i++)
-		put_allocator(&balance->allocators[i], json);
+		put_allocator(report, &balance->allocators[i], json);
 	hawk_json_array_end(json);
 	hawk_report_json_guests(heap, json);
 	put_threads(report, json);

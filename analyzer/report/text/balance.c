@@ -119,7 +119,7 @@ static void put_allocator(const struct hawk_allocator_balance *of, const struct 
 		hawk_text_printf(&text, " in %s arena%s",
 				 hawk_quantity_count(allocator->arenas).text,
 				 allocator->arenas == 1 ? "" : "s");
-	if (of->mapped.live.objects && of->arena_count)
+	if (of->mapped.live.objects && of->has_chunks)
 		hawk_text_printf(&text, " and %s mapping%s of single blocks",
 				 hawk_quantity_count(of->mapped.live.objects).text,
 				 of->mapped.live.objects == 1 ? "" : "s");
@@ -150,23 +150,47 @@ static uint64_t free_bytes(const struct hawk_arena_balance *arena)
 	return arena->free.bytes + arena->cached.bytes + arena->top.bytes;
 }
 
-static void put_arena(const struct hawk_allocator_balance *of, size_t number,
+/* Puts the threads that use the arena if there is one, or all are wanted: ": 101, 102" */
+static void put_tids(const struct hawk_balance_report *report,
+		     const struct hawk_allocator_balance *of, size_t arena,
+		     const struct hawk_screen *screen)
+{
+	const char *before = ":";
+	size_t count;
+	const struct hawk_thread *threads =
+		hawk_target_threads(report->pointers->heap->target, &count);
+
+	if (!of->thread_arenas || (of->arenas[arena].threads != 1 && !screen->full))
+		return;
+	for (size_t i = 0; i < count; i++) {
+		if (of->thread_arenas[i] != arena)
+			continue;
+		hawk_output_printf(screen->output, "%s %u", before, threads[i].tid);
+		before = ",";
+	}
+}
+
+static void put_arena(const struct hawk_balance_report *report,
+		      const struct hawk_allocator_balance *of, size_t number,
 		      const struct hawk_screen *screen)
 {
 	const struct hawk_arena_balance *arena = &of->arenas[number];
-	CLEANUP(text) struct hawk_text name = {0};
 
-	if (arena->arena.is_main)
-		hawk_text_puts(&name, "main");
-	else
-		hawk_text_printf(&name, "0x%" PRIx64, arena->arena.address);
-	hawk_output_printf(screen->output, "%10s %10s %10s %10s %8s  %s%s\n",
+	hawk_output_printf(screen->output, "%9s %9s %9s %9s  ",
 			   hawk_quantity_bytes(arena->live.bytes).text,
 			   hawk_quantity_bytes(arena->free.bytes).text,
 			   hawk_quantity_bytes(arena->cached.bytes).text,
-			   hawk_quantity_bytes(arena->top.bytes).text,
-			   of->threads_known ? hawk_quantity_count(arena->threads).text : "-",
-			   hawk_text_string(&name), arena->arena.is_locked ? ", locked" : "");
+			   hawk_quantity_bytes(arena->top.bytes).text);
+	if (arena->arena.is_main)
+		hawk_output_printf(screen->output, "%-14s", "main");
+	else if (arena->arena.address)
+		hawk_output_printf(screen->output, "0x%-12" PRIx64, arena->arena.address);
+	else
+		hawk_output_printf(screen->output, "%-14s", "not found");
+	hawk_output_printf(screen->output, " %7s",
+			   of->thread_arenas ? hawk_quantity_count(arena->threads).text : "-");
+	put_tids(report, of, number, screen);
+	hawk_output_puts(screen->output, arena->arena.is_locked ? ", locked\n" : "\n");
 }
 
 static void put_arenas(const struct hawk_balance_report *report,
@@ -185,10 +209,10 @@ static void put_arenas(const struct hawk_balance_report *report,
 	hawk_screen_heading(screen, "Arenas of %s (%s of %s)", of->allocator.name,
 			    hawk_quantity_count(end).text,
 			    hawk_quantity_count(of->arena_count).text);
-	hawk_screen_faint(screen, "%10s %10s %10s %10s %8s  arena\n", "live", "free", "cached",
-			  "top", "threads");
+	hawk_screen_faint(screen, "%9s %9s %9s %9s  %-14s threads\n", "live", "free", "cached",
+			  "top", "arena");
 	for (size_t i = 0; i < end; i++)
-		put_arena(of, order.rows[i][1], screen);
+		put_arena(report, of, order.rows[i][1], screen);
 }
 
 static void put_caches(const struct hawk_balance_report *report, const struct hawk_screen *screen)

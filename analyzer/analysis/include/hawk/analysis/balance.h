@@ -42,7 +42,7 @@ struct hawk_pieces {
 struct hawk_arena_balance {
 	struct hawk_allocator_arena arena;
 	struct hawk_pieces live, free, cached, top; /**< fast bins are free */
-	uint64_t threads;                           /**< that use it; see hawk_balance */
+	uint64_t threads; /**< that use it, if any thread's arena is known */
 };
 
 /** One allocator's part. */
@@ -51,13 +51,13 @@ struct hawk_allocator_balance {
 	uint64_t bytes;                  /**< all its memory */
 	struct hawk_arena_balance *arenas;
 	size_t arena_count;
-	struct hawk_arena_balance mapped; /**< chunks outside of arenas: mappings of their own */
-	bool threads_known;               /**< the threads' arenas are */
+	struct hawk_arena_balance mapped; /**< what lies outside of arenas */
+	bool has_chunks;         /**< memory is divided into chunks of any size; else into slabs */
+	uint32_t *thread_arenas; /**< by thread, or HAWK_NOT_KNOWN; NULL = none is known */
 };
 
 /** A thread's part. */
 struct hawk_thread_balance {
-	uint32_t arena;            /**< of the allocator with arenas; HAWK_NOT_KNOWN */
 	struct hawk_pieces cached; /**< in its cache, where that is known */
 };
 

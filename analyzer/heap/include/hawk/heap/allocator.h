@@ -55,11 +55,12 @@ struct hawk_allocator_setting {
 
 enum { HAWK_ALLOCATOR_SETTINGS = 5 };
 
-/** One of an allocator's arenas. */
+/** One of an allocator's arenas; of mimalloc: the heaps of a thread. */
 struct hawk_allocator_arena {
 	uint64_t address;
-	uint64_t system_bytes; /**< from the system, by its own count */
+	uint64_t system_bytes; /**< from the system, by its own count; 0 = it keeps none */
 	bool is_main;
+	bool has_lock;  /**< one lock for all of it */
 	bool is_locked; /**< a thread was working in it */
 };
 
@@ -114,6 +115,11 @@ bool hawk_allocator_arena(const struct hawk_heap_found *found, size_t number,
 /** Fills the number of the arena that each of the target's threads uses, or HAWK_NOT_KNOWN. Returns
  * false if the allocator has no such arenas. */
 bool hawk_allocator_thread_arenas(const struct hawk_heap_found *found, uint32_t *ret);
+
+/** Adds the free objects in the cache of thread `number`, where pieces do not tell (else `thread`
+ * of pieces does). Returns false if caches' threads are not known. */
+bool hawk_allocator_cached(const struct hawk_heap_found *found, size_t number, uint64_t *objects,
+			   uint64_t *bytes);
 
 /** Begins a walk over all its memory in ascending order; the caller frees it. Also returns NULL if
  * memory runs out. */
