@@ -114,8 +114,10 @@ def check_threads(name, answer):
     hawk.expect_equal([cache is None for cache in caches], [name == "mimalloc"] * (THREADS + 1), f"{name}: caches {caches}")
     if name != "mimalloc":
         cached = next(use for use in answer["uses"] if use["use"] == "thread_caches")
-        hawk.expect_equal(sum(cache["objects"] for cache in caches), cached["objects"], f"{name}: cached objects")
-        hawk.expect_equal(sum(cache["bytes"] for cache in caches), cached["bytes"], f"{name}: cached bytes")
+        least = 0.9 if name == "tcmalloc" else 1  # its transfer cache is no thread's
+        for key in "objects", "bytes":
+            found = sum(cache[key] for cache in caches)
+            hawk.expect(least * cached[key] <= found <= cached[key], f"{name}: cached {key}: {found} of {cached[key]}")
 
 
 SETTINGS = {"jemalloc": {"dirty_decay_ms": -1, "muzzy_decay_ms": 2000}}

@@ -20,15 +20,16 @@ enum {
 	THREAD_AWAY = 0x100, /* upper limit on bytes from the lists to the thread's number */
 };
 
-/* Returns the thread of a cache whose lists end at `end`, or NULL: it has ended. */
+/* Returns the thread of a cache, or NULL: it has ended. Its number follows the lists, of which some
+ * may not be used. */
 static struct hawk_slab_thread *thread_of(const struct hawk_tcmalloc *tcmalloc,
-					  struct hawk_near *near, uint64_t end)
+					  struct hawk_near *near, uint64_t lists, unsigned stride)
 {
+	uint64_t at = lists + (uint64_t)tcmalloc->classes * stride, word;
+	uint64_t end = lists + (uint64_t)HAWK_TCMALLOC_CLASSES * stride + THREAD_AWAY;
 	struct hawk_slab_thread *thread = NULL;
-	uint64_t word;
 
-	for (uint64_t at = end; !thread && at < end + THREAD_AWAY && hawk_word(near, at, &word);
-	     at += 8)
+	for (; !thread && at < end && hawk_word(near, at, &word); at += 8)
 		thread = hawk_slab_heap_thread(&tcmalloc->heap, word);
 	return thread;
 }
@@ -36,8 +37,7 @@ static struct hawk_slab_thread *thread_of(const struct hawk_tcmalloc *tcmalloc,
 static void mark_lists(struct hawk_tcmalloc *tcmalloc, struct hawk_near *near, uint64_t lists,
 		       unsigned stride)
 {
-	struct hawk_slab_thread *thread =
-		thread_of(tcmalloc, near, lists + (uint64_t)tcmalloc->classes * stride);
+	struct hawk_slab_thread *thread = thread_of(tcmalloc, near, lists, stride);
 
 	for (uint32_t i = 1; i < tcmalloc->classes && tcmalloc->class_bytes[i]; i++) {
 		uint64_t at = lists + (uint64_t)i * stride;
