@@ -40,12 +40,13 @@ bool hawk_explainer_read_word(struct hawk_explainer *explainer, uint64_t at, uin
 	return read_bytes(explainer, at, ret, WORD);
 }
 
+/* The empty string is static: none in a block has capacity 0. */
 static bool is_string(struct hawk_explainer *explainer, uint64_t start, struct hawk_requested size)
 {
 	uint64_t length;
 	uint64_t capacity;
 
-	return hawk_explainer_read_word(explainer, start + WORD, &capacity) &&
+	return hawk_explainer_read_word(explainer, start + WORD, &capacity) && capacity &&
 	       capacity <= size.most && hawk_requested_has(size, 3 * WORD + capacity + 1) &&
 	       hawk_explainer_read_word(explainer, start, &length) && length <= capacity;
 }

@@ -228,10 +228,21 @@ static bool is_php_array(const uint8_t *slots, uint64_t header_bytes, struct haw
 	return hawk_requested_has(block, bytes) && are_php_slots(slots, header_bytes, elements);
 }
 
+static bool is_zero(const uint8_t *header, uint64_t header_bytes)
+{
+	for (uint64_t i = 0; i < header_bytes && i < HAWK_LENGTH_PREFIX_MAX; i++)
+		if (header[i])
+			return false;
+	return true;
+}
+
 bool hawk_length_prefix_fits(const uint8_t *header, uint64_t header_bytes,
 			     struct hawk_requested block, struct hawk_length_prefix *ret)
 {
 	if (block.most <= header_bytes)
+		return false;
+	/* Where only usable sizes are known, length 0 fits any small block of zeros. */
+	if (block.least < block.most && is_zero(header, header_bytes))
 		return false;
 	if (header_bytes && (is_python_values(header, header_bytes, block, ret) ||
 			     is_php_array(header, header_bytes, block, ret)))
