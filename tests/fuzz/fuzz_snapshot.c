@@ -12,6 +12,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "hawk/analysis/balance.h"
 #include "hawk/analysis/type_list.h"
 #include "hawk/graph/dominators.h"
 #include "hawk/graph/pointers.h"
@@ -97,6 +98,17 @@ static void use_blocks(const struct hawk_heap *heap)
 	}
 }
 
+static void use_balance(const struct hawk_heap *heap)
+{
+	struct hawk_fragmentation fragmentation;
+	struct hawk_balance balance;
+	bool is_there;
+
+	hawk_error_destroy(hawk_balance_read(heap, &balance, &fragmentation, &is_there));
+	hawk_fragmentation_deinit(&fragmentation);
+	hawk_balance_deinit(&balance);
+}
+
 static void use_types(const struct hawk_heap *heap, struct hawk_block_types *names,
 		      struct hawk_symbols *symbols)
 {
@@ -154,6 +166,7 @@ static void use(struct hawk_target *target, struct hawk_findings *findings)
 		hawk_error_destroy(err);
 		return;
 	}
+	use_balance(&heap);
 	if (heap.knows & HAWK_HEAP_BLOCKS) {
 		use_blocks(&heap);
 		err = hawk_graph_make(&heap, NULL, findings, &graph);
