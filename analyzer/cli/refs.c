@@ -51,6 +51,8 @@ static struct hawk_error *know_types(struct hawk_session *session, const struct 
 {
 	size_t count = refs->count, at = 0;
 
+	if (!(session->heap->knows & HAWK_HEAP_CONTENTS))
+		return NULL; /* not even paths are needed */
 	for (size_t i = 0; i < refs->count; i++)
 		count += refs->items[i].group_count;
 	CLEANUP(free_ptr) uint32_t *blocks = calloc(count + 1, sizeof(*blocks));
