@@ -18,11 +18,11 @@
 
 /* Blocks with stacks come first. */
 static const struct hawk_heap_source *const traced_sources[] = {&hawk_heap_sealed};
-/* glibc's comes last: a walk of its chunks could go astray in another allocator's memory from
- * sbrk(). */
+/* glibc's comes after those that use sbrk(): a walk of its chunks could go astray in their memory.
+ */
 static const struct hawk_heap_source *const untraced_sources[] = {
 	&hawk_heap_musl,     &hawk_heap_mimalloc, &hawk_heap_jemalloc,
-	&hawk_heap_tcmalloc, &hawk_heap_glibc,
+	&hawk_heap_tcmalloc, &hawk_heap_glibc,    &hawk_heap_pymalloc,
 };
 static const struct hawk_heap_source *const snapshot_sources[] = {&hawk_heap_snapshot};
 

@@ -440,4 +440,5 @@ NATIVE_SOURCE(musl);
 NATIVE_SOURCE(mimalloc);
 NATIVE_SOURCE(jemalloc);
 NATIVE_SOURCE(tcmalloc);
+NATIVE_SOURCE(pymalloc);
 NATIVE_SOURCE(glibc);

@@ -64,6 +64,7 @@ extern const struct hawk_walker hawk_walker_glibc;
 extern const struct hawk_walker hawk_walker_jemalloc;
 extern const struct hawk_walker hawk_walker_mimalloc;
 extern const struct hawk_walker hawk_walker_musl;
+extern const struct hawk_walker hawk_walker_pymalloc;
 extern const struct hawk_walker hawk_walker_tcmalloc;
 
 /** Returns the walker of an allocator that was found, and its state; NULL for other sources. */

@@ -145,6 +145,13 @@ bool hawk_is_module_data(const struct hawk_target *target, const struct hawk_map
 	       hawk_target_module_at(target, mapping->start);
 }
 
+static bool is_wanted(const struct hawk_data_words *words, const struct hawk_target *target,
+		      const struct hawk_mapping *mapping)
+{
+	return hawk_is_module_data(target, mapping) &&
+	       (!words->module || hawk_target_module_at(target, mapping->start) == words->module);
+}
+
 bool hawk_data_words_next(struct hawk_data_words *words, struct hawk_near *near, uint64_t *ret)
 {
 	size_t count;
@@ -153,7 +160,7 @@ bool hawk_data_words_next(struct hawk_data_words *words, struct hawk_near *near,
 	words->at += sizeof(*ret);
 	while (!hawk_next_word(near, &words->at, words->end, ret)) {
 		while (words->next < count &&
-		       !hawk_is_module_data(near->target, &mappings[words->next]))
+		       !is_wanted(words, near->target, &mappings[words->next]))
 			words->next++;
 		if (words->next == count)
 			return false;

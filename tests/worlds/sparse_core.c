@@ -103,7 +103,8 @@ static void take_segment(struct sparse *sparse, char kind, uint64_t word)
 		add_segment(sparse, address, bytes, SYNTHETIC_WRITE, NULL, 0);
 		return;
 	}
-	snprintf(path, sizeof(path), "/lib/m%zu.so", sparse->piece_count);
+	/* CPython is looked for in modules of such a name. */
+	snprintf(path, sizeof(path), "/lib/python%zu.so", sparse->piece_count);
 	add_segment(sparse, address - PAGE, PAGE, SYNTHETIC_EXEC, path, 0);
 	add_segment(sparse, address, bytes, SYNTHETIC_WRITE, path, PAGE);
 }

@@ -23,6 +23,7 @@ static const struct hints {
 	{"tcmalloc", "MallocExtension_ReleaseFreeMemory()",
 	 "TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES"},
 	{"mimalloc", "mi_collect(true)", "mi_collect(true) in each thread"},
+	{"pymalloc", "nothing but freeing whole arenas", "nothing"},
 	{"musl", "nothing but freeing whole groups", "nothing"},
 };
 

@@ -181,6 +181,7 @@ extern const struct hawk_heap_source hawk_heap_musl;
 extern const struct hawk_heap_source hawk_heap_mimalloc;
 extern const struct hawk_heap_source hawk_heap_jemalloc;
 extern const struct hawk_heap_source hawk_heap_tcmalloc;
+extern const struct hawk_heap_source hawk_heap_pymalloc;
 extern const struct hawk_heap_source hawk_heap_glibc;
 
 /** The blocks in a snapshot. */
