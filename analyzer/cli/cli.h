@@ -36,6 +36,15 @@ enum hawk_exit {
 /** Upper limit on values of a repeated option. */
 enum { HAWK_STRINGS_MAX = 32 };
 
+/** Words of --guest, as the option's table numbers them. */
+enum hawk_guest_choice {
+	HAWK_GUEST_CHOICE_DEFAULT = 0, /**< all */
+	HAWK_GUEST_CHOICE_ALL,
+	HAWK_GUEST_CHOICE_LUA,
+	HAWK_GUEST_CHOICE_PYTHON,
+	HAWK_GUEST_CHOICE_NONE,
+};
+
 /** Values of the options of all verbs; all zero = not given. Choices are 1, 2 ... in their order in
  * the option's `argument`. */
 struct hawk_settings {
@@ -61,7 +70,7 @@ struct hawk_settings {
 	const char *output;     /**< a file; NULL = standard output, also for "-" */
 	bool force;             /**< replace an existing file */
 	bool no_native;         /**< do not read allocators' own structures */
-	int guest;              /**< interpreters whose objects are named: all, lua, none */
+	int guest;              /**< enum hawk_guest_choice: interpreters whose objects are named */
 	const char *table_file; /**< of the tracer (table=FILE) */
 	const char *module;
 	const char *function;

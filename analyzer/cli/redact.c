@@ -19,6 +19,8 @@ static bool goes_to_stdout(const struct hawk_settings *settings)
 
 static struct hawk_error *check(struct hawk_settings *settings)
 {
+	/* The copy has no guests: it needs the words by which pointers are explained without. */
+	settings->guest = HAWK_GUEST_CHOICE_NONE;
 	if (!settings->copy)
 		return hawk_error_create(HAWK_ERROR_USAGE,
 					 "redact needs --output FILE; see hawk-core help redact");

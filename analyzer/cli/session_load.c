@@ -142,7 +142,13 @@ struct hawk_error *hawk_session_readable(const struct hawk_session *session)
 
 struct hawk_error *hawk_session_sums(struct hawk_session *session, uint64_t blocks_max)
 {
-	static const unsigned guests[] = {HAWK_GUESTS_ALL, HAWK_GUEST_LUA, 0};
+	static const unsigned guests[] = {
+		[HAWK_GUEST_CHOICE_DEFAULT] = HAWK_GUESTS_ALL,
+		[HAWK_GUEST_CHOICE_ALL] = HAWK_GUESTS_ALL,
+		[HAWK_GUEST_CHOICE_LUA] = HAWK_GUEST_LUA,
+		[HAWK_GUEST_CHOICE_PYTHON] = HAWK_GUEST_PYTHON,
+		[HAWK_GUEST_CHOICE_NONE] = 0,
+	};
 	const struct hawk_heap_wish wish = {.vtables = &session->vtables,
 					    .traced_only = session->settings->no_native,
 					    .guests = guests[session->settings->guest],

@@ -25,7 +25,11 @@ static void append_option(struct hawk_text *words, const char *option, const cha
 void hawk_settings_append_core(const struct hawk_settings *settings, const char *core,
 			       struct hawk_text *words)
 {
-	static const char *const guests[] = {NULL, "lua", "none"};
+	static const char *const guests[] = {
+		[HAWK_GUEST_CHOICE_LUA] = "lua",
+		[HAWK_GUEST_CHOICE_PYTHON] = "python",
+		[HAWK_GUEST_CHOICE_NONE] = "none",
+	};
 	char pid[NUMBER_BYTES], word[WORD_BYTES];
 
 	append_option(words, "--sysroot=", settings->sysroot);

@@ -62,7 +62,7 @@ static const struct hawk_option shared[] = {
 	 "the process's table file (table=FILE in HAWK_OPTS), which is not in its core"},
 	{"no-native", '\0', HAWK_OPTION_FLAG, HAWK_AT(no_native), NULL,
 	 "do not read allocators' own structures where the process was not traced"},
-	{"guest", '\0', HAWK_OPTION_CHOICE, HAWK_AT(guest), "all|lua|none",
+	{"guest", '\0', HAWK_OPTION_CHOICE, HAWK_AT(guest), "all|lua|python|none",
 	 "interpreters whose objects are told apart"},
 	{"quiet", 'q', HAWK_OPTION_FLAG, HAWK_AT(quiet), NULL, "no progress on stderr"},
 	{"output", 'o', HAWK_OPTION_STRING, HAWK_AT(output), "FILE",

@@ -47,6 +47,10 @@ uint32_t hawk_guest_add_type(struct hawk_guest_finder *finder, uint64_t key, con
 bool hawk_guest_add_object(struct hawk_guest_finder *finder, struct hawk_guest *guest,
 			   uint64_t start, uint64_t bytes, uint32_t type);
 
+/** Adds an object that is counted with its block, if there is one. Returns false as above. */
+bool hawk_guest_add_block(struct hawk_guest_finder *finder, uint8_t guest, uint64_t start,
+			  uint32_t type);
+
 /** Returns true if there are more objects than can exist. */
 static inline bool hawk_guest_is_full(const struct hawk_guest_finder *finder)
 {
@@ -68,6 +72,8 @@ static inline uint64_t hawk_guest_mix(uint64_t key, uint64_t value)
 
 /** The guests: find their states and add objects. Cost next to nothing if there are none. */
 void hawk_lua_find(struct hawk_guest_finder *finder, struct hawk_symbols *symbols);
+void hawk_python_find(struct hawk_guest_finder *finder, struct hawk_symbols *symbols,
+		      const struct hawk_heap *heap);
 
 /** Finds all guests that the wish names. Adds classes to the heap if its blocks have no stacks. */
 struct hawk_error *hawk_guests_find(const struct hawk_heap_wish *wish,

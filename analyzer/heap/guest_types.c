@@ -71,7 +71,9 @@ static uint32_t add(struct hawk_guest_finder *finder, const char *name,
 uint32_t hawk_guest_add_type(struct hawk_guest_finder *finder, uint64_t key, const char *name,
 			     const struct hawk_guest_layout *layout)
 {
-	uint64_t name_key = XXH3_64bits(name, strlen(name)) + layout->front + layout->ignored_words;
+	uint64_t layout_key = hawk_guest_mix(layout->ignored_words,
+					     2 * (uint64_t)layout->front + layout->is_collected);
+	uint64_t name_key = hawk_guest_mix(layout_key, XXH3_64bits(name, strlen(name)));
 	struct hawk_guest_key *slot;
 
 	if (!grow(&finder->keys, &finder->key_capacity, finder->key_count) ||

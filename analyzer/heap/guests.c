@@ -24,8 +24,8 @@ struct hawk_guest *hawk_guest_named(struct hawk_guests *guests, const char *name
 	return &guests->items[guests->count++];
 }
 
-bool hawk_guest_add_object(struct hawk_guest_finder *finder, struct hawk_guest *guest,
-			   uint64_t start, uint64_t bytes, uint32_t type)
+static bool add(struct hawk_guest_finder *finder, struct hawk_guest *guest, uint64_t start,
+		uint32_t type)
 {
 	struct hawk_guests *guests = finder->guests;
 
@@ -40,8 +40,25 @@ bool hawk_guest_add_object(struct hawk_guest_finder *finder, struct hawk_guest *
 	}
 	guests->objects[guests->object_count++] =
 		(struct hawk_guest_object){.start = start, .type = type};
+	return true;
+}
+
+bool hawk_guest_add_object(struct hawk_guest_finder *finder, struct hawk_guest *guest,
+			   uint64_t start, uint64_t bytes, uint32_t type)
+{
+	if (!add(finder, guest, start, type))
+		return false;
 	guest->objects++;
 	guest->bytes += bytes;
+	return true;
+}
+
+bool hawk_guest_add_block(struct hawk_guest_finder *finder, uint8_t guest, uint64_t start,
+			  uint32_t type)
+{
+	if (!add(finder, &finder->guests->items[guest], start, type))
+		return false;
+	finder->guests->types[type].guest = guest + 1;
 	return true;
 }
 
@@ -54,7 +71,11 @@ static int by_start(const void *left, const void *right)
 
 static void report(const struct hawk_guest *guest, struct hawk_findings *findings)
 {
-	if (guest->incomplete)
+	if (guest->is_unknown)
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "guest-unknown",
+				  "the layout of this %s is not known: its objects have no types",
+				  guest->name);
+	else if (guest->incomplete)
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "guest-incomplete",
 				  "a list of %s's objects ends at something else: some may be "
 				  "overlooked",
@@ -97,6 +118,7 @@ struct hawk_error *hawk_guests_find(const struct hawk_heap_wish *wish,
 				    struct hawk_findings *findings, struct hawk_heap *heap)
 {
 	struct hawk_guests *guests = &heap->guests;
+	struct hawk_symbols *symbols = wish->vtables ? wish->vtables->symbols : NULL;
 	struct hawk_guest_finder finder = {
 		.target = heap->target,
 		.near.target = heap->target,
@@ -105,14 +127,16 @@ struct hawk_error *hawk_guests_find(const struct hawk_heap_wish *wish,
 	};
 
 	if (wish->guests & HAWK_GUEST_LUA)
-		hawk_lua_find(&finder, wish->vtables ? wish->vtables->symbols : NULL);
+		hawk_lua_find(&finder, symbols);
+	if (wish->guests & HAWK_GUEST_PYTHON)
+		hawk_python_find(&finder, symbols, heap);
 	free(finder.keys);
 	free(finder.names);
 	if (finder.failed)
 		return &hawk_enomem;
 	for (unsigned i = 0; i < guests->count; i++)
 		report(&guests->items[i], findings);
-	if (!guests->object_count)
+	if (!guests->type_count)
 		return NULL;
 	qsort(guests->objects, guests->object_count, sizeof(*guests->objects), by_start);
 	return heap->knows & HAWK_HEAP_STACKS ? NULL : add_classes(heap);
@@ -124,9 +148,21 @@ static uint32_t next_type(struct hawk_guests_walk *walk, const struct hawk_guest
 {
 	while (walk->next < guests->object_count && guests->objects[walk->next].start < start)
 		walk->next++;
-	return walk->next < guests->object_count && guests->objects[walk->next].start == start
-		       ? guests->objects[walk->next].type
-		       : 0;
+	if (walk->next < guests->object_count && guests->objects[walk->next].start == start)
+		return guests->objects[walk->next].type;
+	return guests->probe.type_of ? guests->probe.type_of(guests->probe.context, start) : 0;
+}
+
+/* Counts an object of a guest that does not count itself. */
+static void count_object(struct hawk_guests *guests, uint32_t type, const struct hawk_block *block)
+{
+	struct hawk_guest *guest;
+
+	if (!guests->types[type].guest)
+		return;
+	guest = &guests->items[guests->types[type].guest - 1];
+	guest->objects++;
+	guest->bytes += block->size;
 }
 
 static bool make_room(struct hawk_guests_walk *walk, struct hawk_guests *guests, size_t count)
@@ -154,7 +190,7 @@ struct hawk_error *hawk_guests_take(struct hawk_guests_walk *walk, struct hawk_h
 {
 	struct hawk_guests *guests = &heap->guests;
 
-	if (!guests->object_count || !count)
+	if (!guests->type_count || !count)
 		return NULL;
 	if (!make_room(walk, guests, count))
 		return &hawk_enomem;
@@ -163,6 +199,7 @@ struct hawk_error *hawk_guests_take(struct hawk_guests_walk *walk, struct hawk_h
 		uint32_t type = next_type(walk, guests, walk->copy[i].start);
 
 		guests->of_block[guests->of_block_count++] = type;
+		count_object(guests, type, &walk->copy[i]);
 		if (type && guests->class_first)
 			walk->copy[i].trace = guests->class_first + type - 1;
 	}
@@ -170,8 +207,16 @@ struct hawk_error *hawk_guests_take(struct hawk_guests_walk *walk, struct hawk_h
 	return NULL;
 }
 
+static void forget_probe(struct hawk_guests *guests)
+{
+	if (guests->probe.forget)
+		guests->probe.forget(guests->probe.context);
+	guests->probe = (struct hawk_guest_probe){0};
+}
+
 void hawk_guests_end(struct hawk_guests_walk *walk, struct hawk_guests *guests)
 {
+	forget_probe(guests);
 	free(walk->copy);
 	free(guests->objects);
 	guests->objects = NULL;
@@ -180,6 +225,7 @@ void hawk_guests_end(struct hawk_guests_walk *walk, struct hawk_guests *guests)
 
 void hawk_guests_deinit(struct hawk_guests *guests)
 {
+	forget_probe(guests);
 	for (uint32_t i = 1; i < guests->type_count; i++)
 		free((char *)guests->types[i].name);
 	free(guests->types);

@@ -1,19 +1,85 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CPython: the blocks of its own allocator."""
+"""CPython: its allocator's blocks, and as many objects of each type as the program itself counts."""
 
+import json
 import sys
 import sysconfig
 
 from support import hawk
 
+# Says what it has, and dies. Nothing that it counts goes away in between.
 PROGRAM = """
-import os, sys
-kept = [str(i) * 3 for i in range(5000)]
-freed = [str(i) * 4 for i in range(5000)]
+import gc, json, os, sys, weakref
+
+class Session:
+    def __init__(self, number):
+        self.user, self.number = "user %d" % number, number
+
+class Slotted:
+    __slots__ = ("a", "__weakref__")
+
+class Meta(type):
+    pass
+
+sessions = {"key %d" % i: Session(i) for i in range(3000)}
+slotted = [Slotted() for i in range(1000)]
+weak = [weakref.ref(one) for one in slotted[:500]]
+classes = [Meta("Made%d" % i, (), {}) for i in range(20)]
+texts = [str(i) * 5 for i in range(2000)] + ["x" * 5000]
+untracked = [(str(i), i) for i in range(700)]
+freed = [str(i) * 4 for i in range(4000)]
 del freed[::2]
-os.write(1, b"%d" % sys.getallocatedblocks())
+gc.collect()
+gc.disable()
+for i in range(100):
+    garbage = [1]
+    garbage.append(garbage)
+some = texts[::100] + untracked[::50] + slotted[::50] + [2.5, 1 << 900, b"bytes" * 30]
+sizes = [[id(one), sys.getsizeof(one), type(one).__name__] for one in some]
+blocks = sys.getallocatedblocks()
+counts = {}
+for one in gc.get_objects():
+    name = type(one).__module__ + "." + type(one).__qualname__
+    counts[name] = counts.get(name, 0) + 1
+os.write(1, json.dumps([blocks, sizes, counts]).encode())
 os.abort()
 """
+MADE = {"__main__.Session": 3000, "__main__.Slotted": 1000, "__main__.Meta": 20}
+HEADS = (0, 16, 32)  # bytes of a block before its object
+
+
+def types_of(core, *options):
+    rows = hawk.sql(core, "SELECT type, count(*) AS n FROM blocks WHERE type IS NOT NULL GROUP BY 1", *options)
+    return {row["type"]: row["n"] for row in rows}
+
+
+def check_pools(core, counted):
+    """Python counts the blocks of malloc() that are its own as well."""
+    pymalloc, = (row for row in hawk.document("heap", core)["allocators"] if row["name"] == "pymalloc")
+    hawk.expect_equal(pymalloc["checksum"], "agrees", "counts of pools")
+    live = pymalloc["outside_arenas"]["live"]["objects"]
+    hawk.expect(counted * 0.9 < live <= counted, f"{live} blocks in pools, {counted} by Python's count")
+
+
+def check_counts(core, counts):
+    """The collector shows no tuple or dict of atoms; the program makes a few objects while it counts."""
+    found = types_of(core)
+    for name, count in counts.items():
+        name = name.removeprefix("builtins.")
+        most = count + 60 if name not in ("dict", "tuple") else 10**6
+        hawk.expect(count <= found.get(name, 0) <= most, f"{name}: {count} objects, {found.get(name)} blocks")
+    for name, count in MADE.items():
+        hawk.expect_equal(found.get(name), count, f"blocks of {name}")
+    hawk.expect(found["tuple"] >= counts["builtins.tuple"] + 700, "untracked tuples")
+
+
+def check_sizes(core, sizes):
+    rows = {row["address"]: row for row in hawk.sql(core, "SELECT address, size, type FROM blocks")}
+    for address, size, name in sizes:
+        row = next((rows[address - head] for head in HEADS if address - head in rows), None)
+        type_name = row and (row["type"] or "").split(".")[-1]
+        hawk.expect(type_name == name and size <= row["size"] < size + 16, f"{name} of {size} bytes at {address:#x}: {row}")
+
 
 if not (3, 9) <= sys.version_info < (3, 14):
     hawk.skip(f"the layout of Python {sys.version_info[0]}.{sys.version_info[1]} is not known")
@@ -21,13 +87,14 @@ if sysconfig.get_config_var("Py_DEBUG") or sysconfig.get_config_var("Py_GIL_DISA
     hawk.skip("the layout of this build of Python is not known")
 folder = hawk.temporary_folder()
 hawk.write(f"{folder}/made.py", PROGRAM)
-core, done = hawk.crash([sys.executable, "made.py"], hawk.plain_environment(extra={"PYTHONMALLOC": "pymalloc"}), folder)
-document = hawk.document("heap", core)
-pymalloc, = (row for row in document["allocators"] if row["name"] == "pymalloc")
-hawk.expect_equal(pymalloc["checksum"], "agrees", "counts of pools")
-# Python counts the blocks of malloc() that are its own as well.
-counted = int(done.stdout)
-live = pymalloc["outside_arenas"]["live"]["objects"]
-hawk.expect(counted * 0.9 < live <= counted, f"{live} blocks in pools, {counted} by Python's count")
-hawk.expect("Leaks: none" in hawk.text_of("leaks", core), "blocks are called lost")
+made, done = hawk.crash([sys.executable, "made.py"], hawk.plain_environment(extra={"PYTHONMALLOC": "pymalloc"}), folder)
+program_blocks, program_sizes, program_counts = json.loads(done.stdout)
+check_pools(made, program_blocks)
+check_counts(made, program_counts)
+check_sizes(made, program_sizes)
+guest, = hawk.document("heap", made)["guests"]
+hawk.expect_equal((guest["name"], guest["states"]), ("CPython %d.%d" % sys.version_info[:2], 1), "the guest")
+hawk.expect("Leaks: none" in hawk.text_of("leaks", made), "objects are called lost")
+hawk.expect("dict keys" in hawk.text_of("path", "--type", "^__main__.Session$", "--top=1", made), "a session's path")
+hawk.expect_equal(hawk.document("heap", "--guest=lua", made)["guests"], [], "--guest=lua")
 hawk.finish()

@@ -126,7 +126,8 @@ def check_python(core):
     """The module's dictionary is reached from the interpreter, which is in _PyRuntime."""
     found = check_holders(core, "python3", 0.35)
     hawk.expect(found["possibly_lost"]["objects"] < 100, f"python3: {found['possibly_lost']}")
-    hawk.expect(found["heuristics"]["listnode"] > 20000, f"heuristics: {found['heuristics']}")
+    # Pointers to objects behind the collector's words are known: no heuristic has to explain them.
+    hawk.expect(found["heuristics"]["listnode"] < 1000, f"heuristics: {found['heuristics']}")
     check_documents()
     groups = holders.tops(core, "--by=root")
     hawk.expect(any("_PyRuntime" in name for _, name, _ in groups), f"roots: {groups[:6]}")

@@ -13,7 +13,8 @@
 /** Bits of hawk_heap_wish.guests. */
 enum hawk_guest_kind {
 	HAWK_GUEST_LUA = 1u << 0,
-	HAWK_GUESTS_ALL = HAWK_GUEST_LUA,
+	HAWK_GUEST_PYTHON = 1u << 1,
+	HAWK_GUESTS_ALL = HAWK_GUEST_LUA | HAWK_GUEST_PYTHON,
 };
 
 /** How objects lie in their blocks, and which words refer to others. */
@@ -28,6 +29,8 @@ struct hawk_guest_layout {
 struct hawk_guest_type {
 	const char *name; /**< "Lua table {id,name}"; printable */
 	struct hawk_guest_layout layout;
+	uint8_t guest; /**< whose objects are counted as their blocks are met: its index + 1; else 0
+			*/
 };
 
 enum { HAWK_GUESTS_MAX = 8 };
@@ -41,12 +44,22 @@ struct hawk_guest {
 	uint64_t counted_bytes; /**< by its own count; 0 = it has none */
 	bool is_counted;
 	bool incomplete; /**< a list ended at something that is no object */
+	bool is_unknown; /**< no layout of its version is known: no objects */
 };
 
 /** An object or a buffer of one. */
 struct hawk_guest_object {
 	uint64_t start; /**< of its block */
 	uint32_t type;
+};
+
+/** Tells what blocks hold that no list has. */
+struct hawk_guest_probe {
+	/** Returns the type of the object in the block that begins at `start`, 0 = none. NULL = no
+	 * probe. */
+	uint32_t (*type_of)(void *context, uint64_t start);
+	void (*forget)(void *context);
+	void *context;
 };
 
 struct hawk_guests {
@@ -58,7 +71,8 @@ struct hawk_guests {
 	/** Only while a heap is loaded: ascending. */
 	struct hawk_guest_object *objects;
 	size_t object_count;
-	uint32_t *of_block; /**< type by number of block; NULL = no guests */
+	struct hawk_guest_probe probe; /**< likewise */
+	uint32_t *of_block;            /**< type by number of block; NULL = no guests */
 	size_t of_block_count, of_block_capacity;
 };
 
