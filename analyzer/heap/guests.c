@@ -76,7 +76,7 @@ static void report(const struct hawk_guest *guest, struct hawk_findings *finding
 				  "the layout of this %s is not known: its objects have no types",
 				  guest->name);
 	else if (guest->incomplete)
-		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "guest-incomplete",
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "guest-incomplete",
 				  "a list of %s's objects ends at something else: some may be "
 				  "overlooked",
 				  guest->name);

@@ -36,6 +36,8 @@ static_assert(sizeof(struct pool) == PYMALLOC_POOL_HEADER, "read as it is");
 struct reader {
 	struct hawk_pymalloc *pymalloc;
 	struct hawk_near arenas, pools;
+	uint64_t differing; /**< pools whose count differs from their list */
+	bool in_flux;       /**< the last of them by one block */
 };
 
 static uint64_t block_bytes(const struct pool *pool)
@@ -100,12 +102,12 @@ static struct hawk_error *add_pools(struct reader *reader, const struct arena *a
 
 	for (at = first; at < arena->fresh && end - at >= pool_bytes && !err; at += pool_bytes) {
 		uint64_t blocks = at + PYMALLOC_POOL_HEADER;
-		struct pool pool;
+		struct pool pool = {0};
 
 		err = hawk_claims_add(&heap->metadata, at, blocks);
 		if (err || !read_pool(reader, at, &pool) ||
 		    (pool.used && pool.size_class >= SIZES)) {
-			heap->incomplete = true;
+			heap->incomplete |= pool.used != 1; /* 1: it is being set up */
 			continue;
 		}
 		if (!pool.used)
@@ -210,9 +212,11 @@ static void mark_pool(struct reader *reader, const struct hawk_slab *slab)
 	freed = hawk_slabs_mark_list(&heap->slabs, &reader->arenas,
 				     &(struct hawk_slab_list){.first = pool.free_block,
 							      .object_bytes = slab->object_bytes,
-							      .length = count - pool.used,
 							      .state = HAWK_OBJECT_FREE});
-	heap->differing += count - freed != pool.used;
+	if (count - freed == pool.used)
+		return;
+	reader->differing++;
+	reader->in_flux = count - freed + 1 == pool.used || count - freed == pool.used + 1;
 }
 
 static struct hawk_error *find(const struct hawk_target *target, const struct hawk_claims *claims,
@@ -234,6 +238,8 @@ static struct hawk_error *find(const struct hawk_target *target, const struct ha
 		return err;
 	for (size_t i = 0; i < pymalloc->heap.slabs.count; i++)
 		mark_pool(&reader, &pymalloc->heap.slabs.items[i]);
+	/* A process may die in the middle of a call, which one thread can be in at a time. */
+	pymalloc->heap.differing = reader.differing == 1 && reader.in_flux ? 0 : reader.differing;
 	hawk_claims_sort(&pymalloc->heap.metadata);
 	hawk_claims_sort(&pymalloc->heap.memory);
 	*is_there = pymalloc->heap.slabs.count;
