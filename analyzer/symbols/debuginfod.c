@@ -21,7 +21,6 @@ typedef int progress_function(void *client, long done, long total);
 typedef int find_function(void *client, const unsigned char *id, int bytes, char **path);
 
 struct library {
-	void *handle;
 	void *(*begin)(void);
 	void (*end)(void *client);
 	find_function *find_debuginfo, *find_executable;
@@ -54,8 +53,6 @@ void hawk_debuginfod_destroy(struct hawk_debuginfod *debuginfod)
 		return;
 	if (debuginfod->client)
 		debuginfod->library.end(debuginfod->client);
-	if (debuginfod->library.handle)
-		dlclose(debuginfod->library.handle);
 	free(debuginfod);
 }
 
@@ -85,6 +82,8 @@ static int watch(void *client, long done, long total)
 
 static bool load_functions(struct library *library)
 {
+	/* Never closed: libcurl and GnuTLS below it have state for the life of the process. */
+	void *handle = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
 	const struct {
 		const char *name;
 		void *to;
@@ -96,11 +95,10 @@ static bool load_functions(struct library *library)
 		{"debuginfod_set_progressfn", &library->set_progress},
 	};
 
-	library->handle = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
-	if (!library->handle)
+	if (!handle)
 		return false;
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
-		void *function = dlsym(library->handle, functions[i].name);
+		void *function = dlsym(handle, functions[i].name);
 
 		if (!function)
 			return false;
