@@ -93,7 +93,7 @@ bool hawk_is_module_data(const struct hawk_target *target, const struct hawk_map
 
 /** A walk over the words of modules' writable data that are not 0. Start with zeros. */
 struct hawk_data_words {
-	const struct hawk_module *module; /**< the only one; NULL = all */
+	const struct hawk_module *module;   /**< the only one; NULL = all */
 	const struct hawk_mapping *mapping; /**< the current one */
 	uint64_t at;                        /**< address of the current word */
 	uint64_t end;

@@ -20,7 +20,7 @@ struct hawk_symbols_options {
 	const char *debug_directory; /**< searched as DIR/.build-id/xx/yyyy.debug first; NULL =
 					none */
 	const char *system_debug_directory; /**< searched next; NULL = /usr/lib/debug */
-	const char *executable;      /**< use this file for the main module; NULL = by path */
+	const char *executable; /**< use this file for the main module; NULL = by path */
 	/** Files anywhere below it are found by build-id alone; NULL = none. */
 	const char *module_directory;
 	/** Bytes that debuginfod servers may send (DEBUGINFOD_URLS); 0 = they are not asked. */
