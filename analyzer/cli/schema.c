@@ -35,6 +35,13 @@ static void deinit(void *made)
 	hawk_schema_deinit(&answer->schema);
 }
 
+static void add_next(void *made, struct hawk_next *ret)
+{
+	struct answer *answer = made;
+
+	hawk_next_of_schema(&answer->report, ret);
+}
+
 static struct hawk_error *print_text(void *made, const struct hawk_screen *screen)
 {
 	struct answer *answer = made;
@@ -128,6 +135,7 @@ const struct hawk_answer hawk_answer_schema = {
 	.name = "schema",
 	.bytes = sizeof(struct answer),
 	.make = make,
+	.next = add_next,
 	.text = print_text,
 	.json = print_json,
 	.deinit = deinit,

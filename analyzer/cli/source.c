@@ -13,6 +13,7 @@ struct source {
 	struct hawk_profile *profile;
 	struct hawk_source_lines lines;
 	struct hawk_source_report report;
+	const char *functions; /**< the pattern of their names */
 };
 
 static struct hawk_error *check(struct hawk_settings *settings)
@@ -73,6 +74,7 @@ static struct hawk_error *make(struct hawk_session *session, void *ret)
 	/* The function may be in a module without known names. */
 	if (!source->lines.unit_count && !hawk_findings_partial(&session->findings))
 		session->code = HAWK_EXIT_CONDITION;
+	source->functions = settings->operands[0];
 	source->report = (struct hawk_source_report){
 		.pointers = &session->report,
 		.listing = hawk_session_listing(session, source->profile, &source->lines),
@@ -80,6 +82,13 @@ static struct hawk_error *make(struct hawk_session *session, void *ret)
 						   : DEFAULT_CONTEXT,
 	};
 	return NULL;
+}
+
+static void add_next(void *made, struct hawk_next *ret)
+{
+	struct source *source = made;
+
+	hawk_next_of_source(&source->report, source->functions, ret);
 }
 
 static struct hawk_error *print_text(void *made, const struct hawk_screen *screen)
@@ -104,6 +113,7 @@ static const struct hawk_answer answer = {
 	.name = "source",
 	.bytes = sizeof(struct source),
 	.make = make,
+	.next = add_next,
 	.text = print_text,
 	.json = print_json,
 	.deinit = deinit,

@@ -9,6 +9,8 @@
 #include "hawk/report/growth.h"
 #include "hawk/report/leaks.h"
 #include "hawk/report/next.h"
+#include "hawk/report/schema.h"
+#include "hawk/report/source.h"
 #include "hawk/report/suspects.h"
 #include "hawk/report/types.h"
 #include "hawk/report/verify.h"
@@ -239,4 +241,36 @@ void hawk_next_of_types(const struct hawk_types_report *report, struct hawk_next
 	}
 	if (report->list->count)
 		hawk_next_add(ret, "sites", NULL, NULL, "which groups of blocks hold which");
+}
+
+void hawk_next_of_schema(const struct hawk_schema_report *report, struct hawk_next *ret)
+{
+	const struct hawk_heap *heap = report->pointers->heap;
+	CLEANUP(text) struct hawk_text option = {0};
+
+	if (!report->schema || !report->schema->objects)
+		return;
+	if (report->site != HAWK_SCHEMA_ANY_SITE) {
+		add_holders(heap, report->site, false, ret);
+		return;
+	}
+	hawk_text_printf(&option, "--type=%s", report->type);
+	hawk_next_add(ret, "merge-paths", hawk_text_string(&option), NULL,
+		      "who holds these blocks");
+}
+
+void hawk_next_of_source(const struct hawk_source_report *report, const char *functions,
+			 struct hawk_next *ret)
+{
+	const struct hawk_source_lines *lines = report->listing.lines;
+	const struct hawk_profile *profile = report->listing.profile;
+	CLEANUP(text) struct hawk_text option = {0};
+
+	/* The first unit has most live bytes. */
+	if (!lines->unit_count ||
+	    !hawk_source_sums_of(profile, &lines->units[0].values).cum_objects)
+		return;
+	hawk_text_printf(&option, "--function=%s", functions);
+	hawk_next_add(ret, "merge-paths", hawk_text_string(&option), NULL,
+		      "who holds what the lines allocated");
 }

@@ -117,10 +117,11 @@ def check_next():
         names[shape] = f"{shape} core"
         shutil.copy(crash(shape), os.path.join(spaced, names[shape]))
     block = hawk.blocks(os.path.join(spaced, "kept core"), "--top", "1")[0]
+    places = {"BLOCK": block["address"], "SITE": block["site"]}
     os.chdir(spaced)
     for shape in names:
         for words, verbs in NEXT[shape].items():
-            words = [names.get(word, block["address"] if word == "BLOCK" else word) for word in words.split()]
+            words = [names.get(word, places.get(word, word)) for word in words.split()]
             core = [] if words[-1] in names.values() else [names[shape]]
             check_commands([words[0], *core, *words[1:]], verbs)
     check_commands(["leaks", "--sysroot=/", "--no-native", names["rings"]], ["refs", "source"])
@@ -139,7 +140,8 @@ NEXT = {
     "kept": {"leaks": ["growth"], "growth": ["merge-paths", "source"], "retained": ["path"],
              "retained --by=block": ["path"], "retained --by=root": ["merge-paths"], "sites": ["merge-paths"],
              "merge-paths --function=make_payload": ["source"], "path BLOCK": ["refs"], "refs BLOCK": ["path"],
-             "whatis BLOCK": ["refs"], "diff rings kept": ["merge-paths", "source"], "heap": []},
+             "whatis BLOCK": ["refs"], "diff rings kept": ["merge-paths", "source"], "heap": [],
+             "source ^make_payload": ["merge-paths"], "schema SITE": ["merge-paths"]},
 }
 
 

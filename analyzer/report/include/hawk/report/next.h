@@ -18,6 +18,8 @@ struct hawk_growth_report;
 struct hawk_leaks_report;
 struct hawk_balance_report;
 struct hawk_pointer_report;
+struct hawk_schema_report;
+struct hawk_source_report;
 struct hawk_site_tree;
 struct hawk_suspects_report;
 struct hawk_verify_report;
@@ -70,6 +72,10 @@ void hawk_next_of_paths(const struct hawk_pointer_report *report, const struct h
 			struct hawk_next *ret);
 void hawk_next_of_holders(const struct hawk_pointer_report *report,
 			  const struct hawk_site_tree *tree, struct hawk_next *ret);
+void hawk_next_of_schema(const struct hawk_schema_report *report, struct hawk_next *ret);
+/** `functions`: the pattern that was asked for. */
+void hawk_next_of_source(const struct hawk_source_report *report, const char *functions,
+			 struct hawk_next *ret);
 /** `has_blocks`: the later core's blocks can be asked for. */
 void hawk_next_of_diff(const struct hawk_diff_report *report, bool has_blocks,
 		       struct hawk_next *ret);
