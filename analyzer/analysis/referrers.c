@@ -39,7 +39,7 @@ static struct hawk_error *add_pointers(void *context, const struct hawk_pointer 
 		*item = (struct hawk_referrer){
 			.source = pointers[i].source,
 			.target = target,
-			.interior = pointers[i].inside,
+			.interior = pointers[i].edge & HAWK_EDGE_INTERIOR,
 			.offset = pointers[i].offset,
 			.inside = pointers[i].inside,
 		};
@@ -167,7 +167,7 @@ static struct hawk_error *take_best(void *context, const struct hawk_pointer *po
 			continue;
 		best->offset = pointers[i].offset;
 		best->inside = pointers[i].inside;
-		best->interior = pointers[i].inside;
+		best->interior = pointers[i].edge & HAWK_EDGE_INTERIOR;
 	}
 	return NULL;
 }

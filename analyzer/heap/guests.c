@@ -233,3 +233,10 @@ void hawk_guests_deinit(struct hawk_guests *guests)
 	free(guests->of_block);
 	*guests = (struct hawk_guests){0};
 }
+
+bool hawk_guests_append_member(const struct hawk_heap *heap, uint32_t block, uint64_t offset,
+			       struct hawk_text *text)
+{
+	return heap->knows & HAWK_HEAP_CONTENTS && hawk_guests_type(&heap->guests, block) &&
+	       hawk_python_append_member(heap, block, offset, text);
+}

@@ -119,6 +119,8 @@ bool hawk_types_append_member(const struct hawk_types *types, uint32_t block, ui
 	const struct hawk_type *type = hawk_types_at(types, hawk_types_of(types, block));
 	const struct hawk_layout *layout;
 
+	if (type->origin == HAWK_TYPE_GUEST)
+		return hawk_guests_append_member(types->heap, block, offset, text);
 	if (!type->layout)
 		return false;
 	layout = &types->layouts->items[type->layout];

@@ -27,8 +27,7 @@ static void append_text(struct python_reader *reader, uint64_t address, struct h
 	hawk_guest_append(name, (const char *)bytes, strnlen((const char *)bytes, available));
 }
 
-/* Appends a string object, of ASCII. */
-static bool append_string(struct python_reader *reader, uint64_t address, struct hawk_text *name)
+bool python_append_string(struct python_reader *reader, uint64_t address, struct hawk_text *name)
 {
 	char text[HAWK_GUEST_NAME_MAX];
 	uint32_t state;
@@ -45,27 +44,21 @@ static bool append_string(struct python_reader *reader, uint64_t address, struct
 	return length;
 }
 
-/* Where a dict's entries lie. */
-struct keys {
-	uint64_t entries, count;
-	unsigned entry_bytes, key, value;
-};
-
 /* 3.11 made the words small, and left hashes out if all keys are strings. */
-static bool read_keys(struct python_reader *reader, uint64_t keys, struct keys *ret)
+bool python_read_keys(struct python_reader *reader, uint64_t keys, struct python_keys *ret)
 {
 	enum { SIZE = 8, COUNT_OLD = 32, INDEX_OLD = 40, COUNT = 24, INDEX = 32 };
 	uint8_t small[3]; /* log2 of the size, of the index's bytes; the kind */
 	uint64_t size, index_bytes;
 
-	*ret = (struct keys){.entry_bytes = 24, .key = 8, .value = 16};
+	*ret = (struct python_keys){.entry_bytes = 24, .key = 8, .value = 16};
 	if (reader->version->number >= 311) {
 		if (hawk_near_read(&reader->types, keys + SIZE, small, sizeof(small)) !=
 			    sizeof(small) ||
 		    small[1] > INDEX_LOG2_MAX)
 			return false;
 		if (small[2])
-			*ret = (struct keys){.entry_bytes = 16, .key = 0, .value = 8};
+			*ret = (struct python_keys){.entry_bytes = 16, .key = 0, .value = 8};
 		ret->entries = keys + INDEX + (UINT64_C(1) << small[1]);
 		return hawk_word(&reader->types, keys + COUNT, &ret->count);
 	}
@@ -82,10 +75,11 @@ static void append_module(struct python_reader *reader, uint64_t class, struct h
 	enum { DICT_KEYS = 32 };
 	static const char wanted[] = "__module__";
 	uint64_t dict, at;
-	struct keys keys;
+	struct python_keys keys;
 
 	if (!hawk_word(&reader->types, class + PYTHON_TYPE_DICT, &dict) ||
-	    !hawk_word(&reader->types, dict + DICT_KEYS, &at) || !read_keys(reader, at, &keys))
+	    !hawk_word(&reader->types, dict + DICT_KEYS, &at) ||
+	    !python_read_keys(reader, at, &keys))
 		return;
 	for (uint64_t i = 0; i < keys.count && i < KEYS_MAX; i++) {
 		uint64_t entry = keys.entries + i * keys.entry_bytes, key, value;
@@ -99,7 +93,7 @@ static void append_module(struct python_reader *reader, uint64_t class, struct h
 				   sizeof(text)) != sizeof(text) ||
 		    memcmp(text, wanted, sizeof(wanted)) != 0)
 			continue;
-		if (append_string(reader, value, name) &&
+		if (python_append_string(reader, value, name) &&
 		    strcmp(hawk_text_string(name), "builtins") != 0)
 			hawk_text_puts(name, ".");
 		else
@@ -132,7 +126,7 @@ void python_append_name(struct python_reader *reader, uint64_t address, uint64_t
 	if (flags & PYTHON_HEAP_TYPE &&
 	    hawk_word(&reader->types, address + reader->version->qualified_name, &string)) {
 		append_module(reader, address, name);
-		(void)append_string(reader, string, name);
+		(void)python_append_string(reader, string, name);
 	} else if (hawk_word(&reader->types, address + PYTHON_TYPE_NAME, &string)) {
 		append_text(reader, string, name);
 	}

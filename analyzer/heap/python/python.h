@@ -110,6 +110,18 @@ uint32_t python_number(struct python_reader *reader, struct python_type *type,
 void python_append_name(struct python_reader *reader, uint64_t address, uint64_t flags,
 			struct hawk_text *name);
 
+/** Appends the text of the string object at `address`; false = not ASCII, or empty. */
+bool python_append_string(struct python_reader *reader, uint64_t address, struct hawk_text *name);
+
+/** Where a dict's entries lie. */
+struct python_keys {
+	uint64_t entries, count;
+	unsigned entry_bytes, key, value;
+};
+
+/** Reads the head of the keys of a dict at `keys`. */
+bool python_read_keys(struct python_reader *reader, uint64_t keys, struct python_keys *ret);
+
 /** An object in a block. */
 struct python_object {
 	uint64_t start, address;

@@ -99,6 +99,19 @@ static inline bool hawk_guest_ignores(const struct hawk_guest_layout *layout, ui
 	return number < 64 ? layout->ignored_words >> number & 1 : layout->ignores_rest;
 }
 
+/** Returns true if `value` leads to the collector's words in front of an object in the block, as
+ * nothing but the collector's lists does. */
+static inline bool hawk_guests_is_list(const struct hawk_guests *guests,
+				       const struct hawk_block_index *index, uint64_t value,
+				       uint32_t block)
+{
+	enum { COLLECTOR_BYTES = 16 };
+	const struct hawk_guest_type *type = hawk_guests_type(guests, block);
+
+	return type && type->layout.is_collected && type->layout.front >= COLLECTOR_BYTES &&
+	       value == hawk_block_start(index, block) + type->layout.front - COLLECTOR_BYTES;
+}
+
 /** Returns `edge`, to which `value` leads, without its interior bit if the object begins there. */
 static inline uint32_t hawk_guests_edge(const struct hawk_guests *guests,
 					const struct hawk_block_index *index, uint64_t value,

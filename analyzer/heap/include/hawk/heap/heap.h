@@ -20,6 +20,8 @@
 #include "hawk/target/near.h"
 #include "hawk/trace/table.h"
 
+struct hawk_text;
+
 /** Ids of sites that are neither a stack nor a class. */
 enum hawk_site_special {
 	HAWK_SITE_NO_STACK = 0, /**< no stack was recorded, or the class is not known */
@@ -331,6 +333,11 @@ uint16_t hawk_heap_next_head(const struct hawk_heap *heap, struct hawk_near *nea
  */
 struct hawk_error *hawk_heap_save(const struct hawk_heap *heap,
 				  struct hawk_snapshot_writer *writer);
+
+/** Appends how an interpreter's object refers to another by its word at `offset` of the block:
+ * "['cache']", "[3]". Returns false if that is not known, or no object is in the block. Reads. */
+bool hawk_guests_append_member(const struct hawk_heap *heap, uint32_t block, uint64_t offset,
+			       struct hawk_text *text);
 
 /** Writes what allocators and guests said of themselves, with their findings among `findings`. */
 struct hawk_error *hawk_heap_allocators_save(const struct hawk_heap *heap,
