@@ -87,6 +87,7 @@ def check_suppressions(name, program, folder, core):
 hawk.need("valgrind")
 if not os.path.exists("/usr/include/valgrind/memcheck.h"):
     hawk.skip("valgrind/memcheck.h is not there")
+hawk.use_debug_files()  # suppressions name functions of the C library
 for name, program, folder, core in leaks.programs():
     explained = RING_WITH_TAIL if name == "c" else {}
     with_heuristics = compare(name, program, folder, core, "all", explained)
