@@ -44,5 +44,6 @@ def check_calls():
 inspector = os.path.join(readers.packages(os.path.join(readers.SCRIPTS, "inspector"), "inspector"),
                          "@modelcontextprotocol/inspector/clients/launcher/build/index.js")
 folder = hawk.temporary_folder()
+hawk.use_debug_files()  # the inspector hands no such variable on
 core, truth = holder_world.crash(folder)
 hawk.run_checks(globals())
