@@ -231,6 +231,8 @@ static void put_fragmentation(const struct hawk_fragmentation *fragmentation,
 static struct hawk_error *get_fragmentation(struct hawk_cursor *from, const struct hawk_heap *heap,
 					    struct hawk_fragmentation *ret)
 {
+	/* Blocks that were only counted have no numbers. */
+	uint64_t blocks = heap->index.count ? heap->index.count : HAWK_NOT_KNOWN;
 	const char *name;
 	size_t length, count;
 
@@ -251,7 +253,9 @@ static struct hawk_error *get_fragmentation(struct hawk_cursor *from, const stru
 		struct hawk_pin *pin = &ret->pins[ret->pin_count];
 
 		pin->site = get_number(from, heap->site_count);
-		pin->block = get_number(from, heap->index.count);
+		pin->block = get_number(from, blocks);
+		if (!heap->index.count)
+			pin->block = HAWK_NOT_KNOWN;
 		pin->is_cached = hawk_column_get_below(from, 1);
 		pin->has_birth = hawk_column_get_below(from, 1);
 		hawk_column_get_numbers(from, pin, pin_numbers, COUNT(pin_numbers));

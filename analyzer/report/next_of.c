@@ -245,13 +245,12 @@ void hawk_next_of_types(const struct hawk_types_report *report, struct hawk_next
 
 void hawk_next_of_schema(const struct hawk_schema_report *report, struct hawk_next *ret)
 {
-	const struct hawk_heap *heap = report->pointers->heap;
 	CLEANUP(text) struct hawk_text option = {0};
 
 	if (!report->schema || !report->schema->objects)
 		return;
 	if (report->site != HAWK_SCHEMA_ANY_SITE) {
-		add_holders(heap, report->site, false, ret);
+		add_holders(report->pointers->heap, report->site, false, ret);
 		return;
 	}
 	hawk_text_printf(&option, "--type=%s", report->type);

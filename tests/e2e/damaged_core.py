@@ -13,7 +13,7 @@ from support import hawk
 from support.core_surgery import PT_NOTE, damage, program_headers, segment_at
 
 CODES = (hawk.EXIT_OK, hawk.EXIT_UNREADABLE, hawk.EXIT_PARTIAL)
-ROUNDS = 40
+ROUNDS = 14
 
 
 def limit_memory():

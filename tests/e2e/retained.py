@@ -222,6 +222,7 @@ def check_shell():
                           f"shell: {view} first")
 
 
+hawk.use_debug_files()  # a session tells once that they are missing
 folder = hawk.temporary_folder()
 both = hawk.compile_text(folder, "both", SOURCE, flags=["-O1"])
 core, crashed = hawk.crash([both, str(CELLS)], hawk.tracer_environment(), folder)

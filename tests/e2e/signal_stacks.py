@@ -36,6 +36,7 @@ def check_names(core):
     hawk.expect_equal(len(threads), 12, "threads that hold signal stacks")
 
 
+hawk.use_debug_files()  # nothing is to be missing
 folder = hawk.temporary_folder()
 program = hawk.compile_program(os.path.join(folder, "signal_stacks"), ["signal_stacks.c"], flags=["-O1", "-pthread"])
 core, _ = hawk.crash([program], hawk.tracer_environment(), folder)

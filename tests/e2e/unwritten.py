@@ -43,6 +43,7 @@ def check_gcore(mode, check):
     check(core, f"gcore, {mode}")
 
 
+hawk.use_debug_files()  # nothing is to be missing
 folder = hawk.temporary_folder()
 program = hawk.compile_program(os.path.join(folder, "unwritten"), ["unwritten.c"])
 check_whole(crash("untouched"), "untouched")

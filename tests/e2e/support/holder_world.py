@@ -139,8 +139,8 @@ CELLS = 3000
 LOST = 10
 
 
-def build(folder, name="holders"):
-    return hawk.compile_text(folder, name, SOURCE, "g++", ["-O1"])
+def build(folder, name="holders", flags=()):
+    return hawk.compile_text(folder, name, SOURCE, "g++", ["-O1", *flags])
 
 
 def crash(folder, environment=None):
