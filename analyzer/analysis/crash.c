@@ -113,6 +113,13 @@ static bool is_tracer(const struct hawk_stack_line *line)
 	       strstr(line->module.path, "/libhawk_tracer.so");
 }
 
+/* Returns true if two frames lie in one module. */
+static bool is_beside(const struct hawk_stack_line *line, const struct hawk_stack_line *other)
+{
+	return line->has_module && other->has_module && line->module.path && other->module.path &&
+	       strcmp(line->module.path, other->module.path) == 0;
+}
+
 /* Returns the number of the frame that called the allocator, 0 if the thread was not in it. */
 static uint32_t find_caller(const struct hawk_stack *stack, const char **function)
 {
@@ -123,6 +130,9 @@ static uint32_t find_caller(const struct hawk_stack *stack, const char **functio
 		const struct hawk_stack_line *line = &stack->lines[i];
 		const char *name = line->name.symbol ? line->name.symbol : line->name.function;
 
+		/* Without its debug file, only exported functions of a library have names. */
+		if (!name && is_beside(line, &stack->lines[0]))
+			continue;
 		if (!name || (!is_allocator(name) && !is_abort(name) && !is_tracer(line)))
 			break;
 		if (is_allocator(name)) {
