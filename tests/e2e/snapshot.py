@@ -29,7 +29,7 @@ QUESTIONS = [
     "heap --json",
 ]
 # These give all that a snapshot holds; the verbs make their answers of that.
-FEW = ["analyze", "analyze --json", "leaks --json", "retained --by=tree", "growth --json", "path {address}", "blocks --json", "heap --json"]
+FEW = ["analyze", "analyze --json", "leaks --json", "retained --by=tree", "growth --json", "blocks --json", "heap --json"]
 QUERIES = [
     "SELECT * FROM blocks ORDER BY address LIMIT 2000", "SELECT * FROM edges ORDER BY 1, 2, 3, 4 LIMIT 2000",
     "SELECT * FROM roots ORDER BY address, target LIMIT 2000", "SELECT * FROM sites ORDER BY 1",
