@@ -53,7 +53,7 @@ static uint32_t edge_of(const struct hawk_heap *heap, uint64_t value)
 	uint32_t edge = hawk_block_index_edge(index, value);
 	uint32_t block = edge >> 1;
 
-	if (edge != HAWK_BLOCK_NOWHERE && hawk_guests_is_list(&heap->guests, index, value, block))
+	if (edge != HAWK_BLOCK_NOWHERE && hawk_guests_is_link(&heap->guests, index, value, block))
 		return HAWK_BLOCK_NOWHERE;
 	if (edge == HAWK_BLOCK_NOWHERE || !(edge & HAWK_ROOT_INTERIOR) ||
 	    value % HAWK_HEADER_BYTES ||

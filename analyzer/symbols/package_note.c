@@ -7,6 +7,7 @@
 #include "package_note.h"
 
 #include <elf.h>
+#include <jansson.h>
 #include <string.h>
 
 #include "hawk/base/cursor.h"
@@ -43,25 +44,19 @@ static const char *find_note(const uint8_t *bytes, size_t size, uint32_t *json_b
 	return NULL;
 }
 
-/** Appends the value of `key`, `"name":"` say; returns false if it is empty or absent. */
-static bool append_value(const char *json, size_t bytes, const char *key, const char *before,
+/** Appends the value of `key`; returns false if it is empty or absent. */
+static bool append_value(const json_t *note, const char *key, const char *before,
 			 struct hawk_text *to)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				      "0123456789.+~:_-";
-	const char *end = json + bytes, *at = memmem(json, bytes, key, strlen(key));
-	size_t length = 0;
+	const char *value = json_string_value(json_object_get(note, key));
+	size_t length = value ? strspn(value, letters) : 0;
 
-	if (!at)
-		return false;
-	at += strlen(key);
-	while (at + length < end && length < VALUE_BYTES_MAX && at[length] &&
-	       strchr(letters, at[length]))
-		length++;
 	if (!length)
 		return false;
 	hawk_text_puts(to, before);
-	hawk_text_append(to, at, length);
+	hawk_text_append(to, value, length < VALUE_BYTES_MAX ? length : VALUE_BYTES_MAX);
 	return true;
 }
 
@@ -71,16 +66,20 @@ static bool append_package(const struct hawk_target *target, uint64_t address, u
 	uint8_t bytes[NOTES_BYTES_MAX];
 	uint32_t json_bytes;
 	const char *json;
+	json_t *note;
+	bool has_name;
 
 	size = hawk_target_read_some(target, address, bytes,
 				     size < sizeof(bytes) ? (size_t)size : sizeof(bytes));
 	json = find_note(bytes, size, &json_bytes);
-	if (!json || !append_value(json, json_bytes, "\"name\":\"", "", to))
-		return false;
-	append_value(json, json_bytes, "\"version\":\"", " ", to);
-	if (append_value(json, json_bytes, "\"type\":\"", " (", to))
+	note = json ? json_loadb(json, strnlen(json, json_bytes), 0, NULL) : NULL;
+	has_name = append_value(note, "name", "", to);
+	if (has_name)
+		append_value(note, "version", " ", to);
+	if (has_name && append_value(note, "type", " (", to))
 		hawk_text_puts(to, ")");
-	return true;
+	json_decref(note);
+	return has_name;
 }
 
 bool hawk_package_note_append(const struct hawk_target *target,

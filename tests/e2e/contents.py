@@ -1,30 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """hawk-core strings and hawk-core duplicates, traced and untraced, on a program whose texts and copies are known."""
 
-import json
 import os
 
-from support import hawk, json_schema
+from support import hawk
 
 TEXTS = {f"tenant number {letter}": 40 for letter in "ABCDE"} | {"short text": 30, "tab\tend\n\u0436": 1}
 
 
-def document_of(verb, *arguments):
-    document = json.loads(hawk.text_of(verb, "--json", *arguments))
-    complaints = json_schema.validate(document, json_schema.load(f"{verb}-3.json"))
-    hawk.expect(not complaints, f"{verb}: {complaints}")
-    return document
-
-
 def check_strings(core):
-    document = document_of("strings", core)
+    document = hawk.document("strings", core)
     found = {entry["text"]: entry for entry in document["strings"]}
     hawk.expect_equal({text: found.get(text, {"objects": 0})["objects"] for text in TEXTS}, TEXTS, "texts")
     cut = found.get("l" * 4096, {"cut": False, "length": 0})
     hawk.expect_equal((cut["cut"], cut["length"]), (True, 5000), "a text above 4 KiB")
     hawk.expect(not any(entry["objects"] == 10 for entry in found.values()), f"pointers are no text: {found}")
     hawk.expect_equal(sum(entry["bytes"] for entry in found.values()), document["all"]["bytes"], "bytes of all")
-    repeated = document_of("strings", "--duplicates", core)["strings"]
+    repeated = hawk.document("strings", "--duplicates", core)["strings"]
     hawk.expect_equal({entry["text"] for entry in repeated if entry["text"] in TEXTS},
                       {text for text, count in TEXTS.items() if count > 1}, "--duplicates")
     wasted = [entry["wasted_bytes"] for entry in repeated]
@@ -32,7 +24,7 @@ def check_strings(core):
 
 
 def check_duplicates(core):
-    document = document_of("duplicates", core)
+    document = hawk.document("duplicates", core)
     groups = {(entry["objects"], entry["wasted_bytes"] // (entry["objects"] - 1)) for entry in document["contents"]}
     each = 500 if document["contents"][0]["first"]["size"] == 500 else 504
     hawk.expect((25, each) in groups, f"equal cells: {groups}")
@@ -44,7 +36,7 @@ def check_duplicates(core):
                 f"the table holds the cells: {document['holders']}")
     for entry in (document["sites"], document["holders"]):
         hawk.expect_equal(sum(site["bytes"] for site in entry), document["repeated"]["bytes"], "copies of all sites")
-    hawk.expect_equal(document_of("duplicates", "--no-graph", core)["holders"], None, "--no-graph")
+    hawk.expect_equal(hawk.document("duplicates", "--no-graph", core)["holders"], None, "--no-graph")
 
 
 folder = hawk.temporary_folder()

@@ -6,17 +6,10 @@ import json
 import os
 import re
 
-from support import hawk, json_schema
+from support import hawk
 
 BUILDS = {"gcc": ("g++", "-O2"), "clang": ("clang++", "-O2")}
 LONG_STRING = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
-
-
-def document_of(verb, *arguments):
-    document = json.loads(hawk.text_of(verb, "--json", *arguments))
-    complaints = json_schema.validate(document, json_schema.load(f"{verb}-3.json"))
-    hawk.expect(not complaints, f"{verb}: {complaints[:3]}")
-    return document
 
 
 def plain(name):
@@ -29,7 +22,7 @@ def plain(name):
 def check_paths(core, truth, name):
     """Paths to every block at once, from its roots."""
     known = {address: (kind, expression) for kind, address, expression in truth}
-    document = document_of("path", core, *known)
+    document = hawk.document("path", core, *known)
     typed = spelt = local = 0
     for entry in document["addresses"]:
         kind, expression = known[entry["block"]["address"]]
@@ -49,10 +42,10 @@ def check_paths(core, truth, name):
 
 def check_refs(core, truth, name):
     [order] = [address for kind, address, expression in truth if expression == "shop::server.orders->next->first->text"]
-    [entry] = document_of("refs", core, order)["addresses"]
+    [entry] = hawk.document("refs", core, order)["addresses"]
     hawk.expect_equal([group["member"] for group in entry["groups"]], [".text"], f"{name}: members that point")
     [order] = [address for kind, address, expression in truth if expression == "shop::server.table[2]"]
-    [entry] = document_of("refs", core, order)["addresses"]
+    [entry] = hawk.document("refs", core, order)["addresses"]
     hawk.expect_equal([root["root"]["variable"] for root in entry["roots"] if root["root"]["kind"] == "module"],
                       ["shop::server.table[2]"], f"{name}: variables that point")
     text = hawk.text_of("path", core, order)

@@ -33,6 +33,14 @@ const struct python_version *python_version_of(const struct hawk_target *target,
 	return NULL;
 }
 
+const struct python_version *python_version_named(const char *guest)
+{
+	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++)
+		if (strcmp(versions[i].name, guest) == 0)
+			return &versions[i];
+	return NULL;
+}
+
 /* Returns true if the head of a list is linked with its neighbours. */
 static bool is_list(struct python_reader *reader, uint64_t head)
 {

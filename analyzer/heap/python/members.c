@@ -75,7 +75,6 @@ bool hawk_python_append_member(const struct hawk_heap *heap, uint32_t block, uin
 	const struct hawk_guest_type *type = hawk_guests_type(&heap->guests, block);
 	uint64_t start = hawk_block_start(&heap->index, block);
 	struct python_reader reader = {.types.target = heap->target};
-	struct hawk_python_home home;
 
 	if (strcmp(type->name, "list items") == 0) {
 		hawk_text_printf(text, "[%" PRIu64 "]", offset / 8);
@@ -87,8 +86,8 @@ bool hawk_python_append_member(const struct hawk_heap *heap, uint32_t block, uin
 				 (offset - type->layout.front - TUPLE_ITEMS) / 8);
 		return true;
 	}
-	if (strcmp(type->name, "dict keys") != 0 || !hawk_python_find_home(heap->target, &home))
+	if (strcmp(type->name, "dict keys") != 0 || !type->guest)
 		return false;
-	reader.version = python_version_of(heap->target, &home);
+	reader.version = python_version_named(heap->guests.items[type->guest - 1].name);
 	return reader.version && append_entry(&reader, start, start + offset, text);
 }

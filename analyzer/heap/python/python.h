@@ -49,6 +49,9 @@ struct python_version {
 const struct python_version *python_version_of(const struct hawk_target *target,
 					       const struct hawk_python_home *home);
 
+/** Returns the layout of a guest by its name: "CPython 3.11"; NULL = it is none. */
+const struct python_version *python_version_named(const char *guest);
+
 /** What an object owns beside its block. */
 enum python_shape {
 	PYTHON_PLAIN,

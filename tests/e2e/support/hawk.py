@@ -29,8 +29,8 @@ SOURCE = os.environ.get("HAWK_SOURCE") or os.path.abspath(
 BUILD = os.environ.get("HAWK_BUILD") or os.path.join(SOURCE, "build")
 CORE = os.environ.get("HAWK_CORE") or os.path.join(BUILD, "analyzer", "hawk-core")
 TRACER = os.environ.get("HAWK_TRACER") or os.path.join(BUILD, "tracer", "libhawk_tracer.so")
-# Only few tests need the debug files of Debian's libraries, and to unpack the C library's takes three quarters of the
-# time of a small answer.
+# Few tests need the debug files of Debian's libraries. Unpacking the C library's takes three quarters of the time of a
+# small answer.
 os.environ["HAWK_DEBUG_DIR"] = "/nonexistent"
 SAMPLES = os.environ.get("HAWK_SAMPLES") or os.path.join(BUILD, "samples")
 PROGRAMS = os.path.join(SOURCE, "tests", "e2e", "programs")

@@ -46,6 +46,7 @@ SYMBOLS_TEST(debug_files_are_found_by_link_and_build_id)
 		/* Another checksum. */
 		{without_id, LINK "printf x >>program.debug && true", {0}, HAWK_SYMBOL_SYMTAB},
 		{with_id, SPLIT MOVE_TO_ID, {.debug_directory = "ids"}, HAWK_SYMBOL_DWARF},
+		{with_id, SPLIT MOVE_TO_ID, {.system_debug_directory = "ids"}, HAWK_SYMBOL_DWARF},
 		{with_id,
 		 SPLIT MOVE_TO_ID " && rm program",
 		 {.debug_directory = "ids"},

@@ -99,9 +99,9 @@ static inline bool hawk_guest_ignores(const struct hawk_guest_layout *layout, ui
 	return number < 64 ? layout->ignored_words >> number & 1 : layout->ignores_rest;
 }
 
-/** Returns true if `value` leads to the collector's words in front of an object in the block, as
- * nothing but the collector's lists does. */
-static inline bool hawk_guests_is_list(const struct hawk_guests *guests,
+/** Returns true if `value` is a link of the collector's lists: it leads to the collector's words in
+ * front of an object in the block, where no reference leads. */
+static inline bool hawk_guests_is_link(const struct hawk_guests *guests,
 				       const struct hawk_block_index *index, uint64_t value,
 				       uint32_t block)
 {
