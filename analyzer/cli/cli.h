@@ -94,6 +94,7 @@ struct hawk_settings {
 	bool folded;
 	bool dot;
 	bool no_suspects;
+	int containers;     /**< of types */
 	bool no_graph;      /**< of analyze, types, duplicates */
 	bool only_repeated; /**< of strings */
 	bool brief;         /**< of analyze */

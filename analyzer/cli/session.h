@@ -145,9 +145,10 @@ struct hawk_error *hawk_session_choose(struct hawk_session *session,
 /** Returns the namer of blocks' types, made on first use. */
 struct hawk_error *hawk_session_types(struct hawk_session *session, struct hawk_block_types **ret);
 
-/** Returns the types of all blocks, made on first use. `flows`: also those that debug information
- * gives, until the next question; they take longer. Reads. */
-struct hawk_error *hawk_session_type_table(struct hawk_session *session, bool flows,
+/** Returns the types of all blocks, made on first use. Those that flow last until the next
+ * question; they take longer. Without a wish for these, the types that are there will do. Reads. */
+struct hawk_error *hawk_session_type_table(struct hawk_session *session,
+					   const struct hawk_types_wish *wish,
 					   const struct hawk_types **ret);
 void hawk_session_drop_types(struct hawk_session *session);
 

@@ -382,13 +382,15 @@ struct hawk_error *hawk_session_types(struct hawk_session *session, struct hawk_
 	return err;
 }
 
-struct hawk_error *hawk_session_type_table(struct hawk_session *session, bool flows,
+struct hawk_error *hawk_session_type_table(struct hawk_session *session,
+					   const struct hawk_types_wish *wish,
 					   const struct hawk_types **ret)
 {
 	struct hawk_block_types *names;
 	struct hawk_error *err = NULL;
 
-	if (flows && session->type_table && !session->type_table->flows)
+	if (wish->flows && session->type_table &&
+	    (!session->type_table->flows || session->type_table->folds != wish->folds))
 		hawk_session_drop_types(session);
 	if (!session->type_table) {
 		CLEANUP(free_ptr) struct hawk_types *types = calloc(1, sizeof(*types));
@@ -397,8 +399,7 @@ struct hawk_error *hawk_session_type_table(struct hawk_session *session, bool fl
 		if (!err)
 			err = hawk_session_readable(session);
 		if (!err)
-			err = hawk_types_make(session->heap, names, session->symbols,
-					      &(struct hawk_types_wish){.flows = flows}, types);
+			err = hawk_types_make(session->heap, names, session->symbols, wish, types);
 		if (!err)
 			session->type_table = take_ptr(&types);
 	}
@@ -437,7 +438,7 @@ struct hawk_error *hawk_session_filter(struct hawk_session *session, struct hawk
 					 "--age: ages of blocks need the tracer: hawk-core run -- "
 					 "PROGRAM");
 	if (query.type)
-		err = hawk_session_type_table(session, false, &types);
+		err = hawk_session_type_table(session, &(struct hawk_types_wish){0}, &types);
 	if (err)
 		return err;
 	return hawk_block_filter_create(session->heap, session->symbols, types, &query, ret);

@@ -8,6 +8,8 @@
 #include "answer.h"
 #include "hawk/report/types.h"
 
+enum { CONTAINERS_SPLIT = 2 };
+
 struct types {
 	struct hawk_types_report report;
 	struct hawk_selection selection;
@@ -27,11 +29,13 @@ static void deinit(void *made)
 /* Makes all that reads memory. */
 static struct hawk_error *read_types(struct hawk_session *session, struct types *ret)
 {
+	const struct hawk_types_wish wish = {
+		.flows = true, .folds = session->settings->containers != CONTAINERS_SPLIT};
 	struct hawk_error *err =
 		ret->report.retained ? hawk_session_graph(session) : hawk_session_heap(session);
 
 	if (!err && session->heap->knows)
-		err = hawk_session_type_table(session, true, &ret->report.types);
+		err = hawk_session_type_table(session, &wish, &ret->report.types);
 	if (!err)
 		err = hawk_session_report(session);
 	if (!err)
@@ -130,6 +134,8 @@ const struct hawk_answer hawk_answer_types = {
 static const struct hawk_option options[] = {
 	{"sort", 's', HAWK_OPTION_CHOICE, HAWK_AT(sort), "size|count|retained",
 	 "order by live bytes, live blocks, retained bytes"},
+	{"containers", '\0', HAWK_OPTION_CHOICE, HAWK_AT(containers), "fold|split",
+	 "count a container's nodes and buffers as the container, or by their own types"},
 	{"no-graph", '\0', HAWK_OPTION_FLAG, HAWK_AT(no_graph), NULL,
 	 "leave out retained bytes, which take most of the time and memory"},
 	{0},

@@ -32,7 +32,7 @@ static struct hawk_error *name_members(struct hawk_session *session, struct what
 		live += whatis->items[i].state == HAWK_BLOCK_LIVE;
 	if (!live || !session->source || !(session->heap->knows & HAWK_HEAP_CONTENTS))
 		return NULL;
-	err = hawk_session_type_table(session, true, &table);
+	err = hawk_session_type_table(session, &(struct hawk_types_wish){.flows = true}, &table);
 	for (size_t i = 0; !err && i < whatis->count; i++)
 		hawk_whatis_name_member(table, session->symbols, &whatis->items[i]);
 	return err;

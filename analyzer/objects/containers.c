@@ -17,6 +17,7 @@ struct container {
 	uint32_t layout; /**< that gets the links */
 	const struct hawk_dwarf_type *type;
 	uint64_t offset; /**< of the container in the layout */
+	uint32_t number; /**< of the container's type, with all around it; 0 = none */
 };
 
 /* A node: pointers to nodes, a value, and what follows it. */
@@ -51,9 +52,10 @@ static const char *node_name(struct hawk_layouts *layouts, const char *name,
 
 /* Adds the layout of nodes; returns its number, 0 = none. Its value's links are added later: a
  * value may hold a container of its own type. */
-static uint32_t make_node(struct hawk_layouts *layouts, const struct node *node,
+static uint32_t make_node(const struct container *container, const struct node *node,
 			  const struct hawk_dwarf_type *value, const char *arguments)
 {
+	struct hawk_layouts *layouts = container->layouts;
 	uint64_t alignment = hawk_dwarf_alignment(layouts->symbols, value);
 	uint64_t trailer = node->trailer_bytes;
 	struct hawk_layout layout = {.name = node_name(layouts, node->name, value, arguments),
@@ -71,6 +73,7 @@ static uint32_t make_node(struct hawk_layouts *layouts, const struct node *node,
 		hawk_layouts_add_link(layouts, number,
 				      &(struct hawk_link){.kind = HAWK_LINK_POINTER,
 							  .target = number,
+							  .container = container->number,
 							  .is_shortcut = i >= node->shortcuts_from,
 							  .at = {node->links[i]}});
 	return number;
@@ -99,8 +102,9 @@ static const struct hawk_dwarf_type *argument(const struct container *container,
 	return type && type->bytes ? type : NULL;
 }
 
-static void add_link(const struct container *container, const struct hawk_link *link)
+static void add_link(const struct container *container, struct hawk_link *link)
 {
+	link->container = container->number;
 	hawk_layouts_add_link(container->layouts, container->layout, link);
 }
 
@@ -113,24 +117,28 @@ static void add_link_to(const struct container *container, struct hawk_link *lin
 		add_link(container, link);
 }
 
-/* Adds a pointer to the first node, and the place of their number (NULL = it is not kept). */
-static bool add_nodes(const struct container *container, const char *first, const char *number,
+static uint32_t *node_of(const struct container *container)
+{
+	return &container->layouts->containers[container->number].node;
+}
+
+/* Adds a pointer to the first node. `paths`: it, the nodes' number and a hash table's array, up to
+ * the first NULL. */
+static bool add_nodes(const struct container *container, const char *const paths[3],
 		      const struct hawk_dwarf_type *value, const struct node *node,
 		      const char *arguments)
 {
-	const char *paths[] = {first, number};
-	struct hawk_link link = {.kind = HAWK_LINK_NODES, .count = number != NULL};
-	struct hawk_layout_numbers *numbers;
+	struct hawk_link link = {.kind = HAWK_LINK_NODES,
+				 .count = !paths[1]   ? 1
+					  : !paths[2] ? 2
+						      : 3};
 
-	if (!value || !find(container, paths, number ? 2 : 1, link.at))
+	if (!value || !find(container, paths, link.count, link.at))
 		return false;
-	numbers = hawk_layouts_numbers(container->layouts, container->type);
-	link.target = numbers ? numbers->node : 0;
+	link.target = *node_of(container);
 	if (!link.target)
-		link.target = make_node(container->layouts, node, value, arguments);
-	numbers = hawk_layouts_numbers(container->layouts, container->type);
-	if (numbers)
-		numbers->node = link.target;
+		link.target = make_node(container, node, value, arguments);
+	*node_of(container) = link.target;
 	if (link.target)
 		add_link(container, &link);
 	return link.target;
@@ -139,14 +147,11 @@ static bool add_nodes(const struct container *container, const char *first, cons
 /* Adds another pointer to nodes, which have been added. */
 static void add_shortcut(const struct container *container, const char *path)
 {
-	struct hawk_layout_numbers *numbers =
-		hawk_layouts_numbers(container->layouts, container->type);
-	struct hawk_link link = {.kind = HAWK_LINK_NODES, .is_shortcut = true};
+	struct hawk_link link = {
+		.kind = HAWK_LINK_NODES, .is_shortcut = true, .target = *node_of(container)};
 
-	if (numbers && find(container, &path, 1, link.at)) {
-		link.target = numbers->node;
+	if (find(container, &path, 1, link.at))
 		add_link(container, &link);
-	}
 }
 
 static bool add_vector(const struct container *container)
@@ -180,9 +185,10 @@ static bool add_string(const struct container *container)
 static bool add_tree(const struct container *container)
 {
 	static const struct node node = {"std::_Rb_tree_node", 32, 0, {16, 24, 8}, 3, 2};
+	static const char *const paths[3] = {"_M_impl._M_header._M_parent",
+					     "_M_impl._M_node_count"};
 
-	if (!add_nodes(container, "_M_impl._M_header._M_parent", "_M_impl._M_node_count",
-		       argument(container, "_Val"), &node, ""))
+	if (!add_nodes(container, paths, argument(container, "_Val"), &node, ""))
 		return false;
 	add_shortcut(container, "_M_impl._M_header._M_left");
 	add_shortcut(container, "_M_impl._M_header._M_right");
@@ -192,9 +198,9 @@ static bool add_tree(const struct container *container)
 static bool add_list(const struct container *container)
 {
 	static const struct node node = {"std::_List_node", 16, 0, {0, 8}, 2, 1};
+	static const char *const paths[3] = {"_M_impl._M_node._M_next", "_M_impl._M_node._M_size"};
 
-	if (!add_nodes(container, "_M_impl._M_node._M_next", "_M_impl._M_node._M_size",
-		       argument(container, "_Tp"), &node, ""))
+	if (!add_nodes(container, paths, argument(container, "_Tp"), &node, ""))
 		return false;
 	add_shortcut(container, "_M_impl._M_node._M_prev");
 	return true;
@@ -203,15 +209,16 @@ static bool add_list(const struct container *container)
 static bool add_forward_list(const struct container *container)
 {
 	static const struct node node = {"std::_Fwd_list_node", 8, 0, {0}, 1, 1};
+	static const char *const paths[3] = {"_M_impl._M_head._M_next"};
 
-	return add_nodes(container, "_M_impl._M_head._M_next", NULL, argument(container, "_Tp"),
-			 &node, "");
+	return add_nodes(container, paths, argument(container, "_Tp"), &node, "");
 }
 
 /* The first flag of the traits tells whether nodes keep hash codes. */
 static bool add_hash_table(const struct container *container)
 {
-	static const char *const paths[] = {"_M_buckets"};
+	static const char *const paths[3] = {"_M_before_begin._M_nxt", "_M_element_count",
+					     "_M_buckets"};
 	static const struct node cached = {"std::__detail::_Hash_node", 8, 8, {0}, 1, 1};
 	static const struct node plain = {"std::__detail::_Hash_node", 8, 0, {0}, 1, 1};
 	bool keeps_code = strstr(container->type->name, "_Hashtable_traits<true");
@@ -221,15 +228,13 @@ static bool add_hash_table(const struct container *container)
 					  .bytes = 8,
 					  .is_node = true,
 					  .is_table = true};
-	const struct hawk_layout_numbers *numbers;
 
-	if (!add_nodes(container, "_M_before_begin._M_nxt", "_M_element_count",
-		       argument(container, "_Value"), keeps_code ? &cached : &plain,
-		       keeps_code ? ", true" : ", false") ||
-	    !find(container, paths, 1, link.at))
+	if (!add_nodes(container, paths, argument(container, "_Value"),
+		       keeps_code ? &cached : &plain, keeps_code ? ", true" : ", false") ||
+	    !find(container, &paths[2], 1, link.at))
 		return false;
-	numbers = hawk_layouts_numbers(container->layouts, container->type);
-	entry.target = numbers ? numbers->node : 0;
+	entry.target = *node_of(container);
+	entry.container = container->number;
 	link.target = hawk_layouts_add(container->layouts, &table);
 	if (link.target) {
 		hawk_layouts_add_link(container->layouts, link.target, &entry);
@@ -294,37 +299,65 @@ static bool add_optional(const struct container *container)
 	return true;
 }
 
-static const struct {
+static const struct rule {
 	const char *name; /**< without std:: and inline namespaces */
 	bool (*add)(const struct container *container);
+	bool is_container;
+	const char *inner; /**< the member that is meant; NULL = the object itself */
 } rules[] = {
-	{"vector", add_vector},
-	{"basic_string", add_string},
-	{"_Rb_tree", add_tree},
-	{"list", add_list},
-	{"forward_list", add_forward_list},
-	{"_Hashtable", add_hash_table},
-	{"deque", add_deque},
-	{"__weak_ptr", add_weak_pointer},
-	{"_Sp_counted_ptr_inplace", add_shared_block},
-	{"_Optional_payload_base", add_optional},
+	{"vector", add_vector, true, NULL},
+	{"basic_string", add_string, true, NULL},
+	{"map", add_tree, true, "_M_t"},
+	{"multimap", add_tree, true, "_M_t"},
+	{"set", add_tree, true, "_M_t"},
+	{"multiset", add_tree, true, "_M_t"},
+	{"list", add_list, true, NULL},
+	{"forward_list", add_forward_list, true, NULL},
+	{"unordered_map", add_hash_table, true, "_M_h"},
+	{"unordered_multimap", add_hash_table, true, "_M_h"},
+	{"unordered_set", add_hash_table, true, "_M_h"},
+	{"unordered_multiset", add_hash_table, true, "_M_h"},
+	{"deque", add_deque, true, NULL},
+	{"__weak_ptr", add_weak_pointer, false, NULL},
+	{"_Sp_counted_ptr_inplace", add_shared_block, false, NULL},
+	{"_Optional_payload_base", add_optional, false, NULL},
 };
 
-bool hawk_containers_add(struct hawk_layouts *layouts, uint32_t layout,
-			 const struct hawk_dwarf_type *type, uint64_t offset)
+static const struct rule *find_rule(const char *name)
 {
-	const struct container container = {layouts, layout, type, offset};
-	const char *name = type->name;
 	size_t size;
 
 	if (strncmp(name, "std::", strlen("std::")) != 0)
-		return false;
+		return NULL;
 	name += strlen("std::");
 	if (!strncmp(name, "__cxx11::", strlen("__cxx11::")))
 		name += strlen("__cxx11::");
 	size = strcspn(name, "<");
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
 		if (strlen(rules[i].name) == size && !memcmp(rules[i].name, name, size))
-			return rules[i].add(&container);
-	return false;
+			return &rules[i];
+	return NULL;
+}
+
+bool hawk_containers_add(struct hawk_layouts *layouts, uint32_t layout,
+			 const struct hawk_dwarf_type *type, uint64_t offset)
+{
+	const struct rule *rule = find_rule(type->name);
+	struct container container = {layouts, layout, type, offset, 0};
+	struct hawk_dwarf_member inner;
+
+	if (!rule)
+		return false;
+	if (rule->inner) {
+		if (!hawk_dwarf_member_at(layouts->symbols, type, rule->inner, &inner))
+			return false;
+		container.type = inner.type;
+		container.offset += inner.offset;
+	}
+	if (rule->is_container) {
+		container.number = hawk_layouts_container(layouts, type);
+		if (!container.number)
+			return false;
+	}
+	return rule->add(&container);
 }

@@ -24,6 +24,7 @@ void hawk_layouts_deinit(struct hawk_layouts *layouts)
 		free(layouts->items[i].links);
 	free(layouts->items);
 	free(layouts->of_type);
+	free(layouts->containers);
 	*layouts = (struct hawk_layouts){0};
 }
 
@@ -114,6 +115,26 @@ uint32_t hawk_layouts_of(struct hawk_layouts *layouts, const struct hawk_dwarf_t
 	if (layout.name && numbers)
 		numbers->layout = hawk_layouts_add(layouts, &layout);
 	return numbers ? numbers->layout : 0;
+}
+
+uint32_t hawk_layouts_container(struct hawk_layouts *layouts, const struct hawk_dwarf_type *type)
+{
+	struct hawk_layout_numbers *numbers = hawk_layouts_numbers(layouts, type);
+	struct hawk_container container = {.name = name_of(layouts, type)};
+
+	if (!numbers || numbers->container)
+		return numbers ? numbers->container : 0;
+	if (!container.name ||
+	    !hawk_array_reserve(&layouts->containers, layouts->container_count + 1,
+				&layouts->container_capacity, sizeof(*layouts->containers))) {
+		layouts->failed = true;
+		return 0;
+	}
+	if (!layouts->container_count)
+		layouts->containers[layouts->container_count++] = (struct hawk_container){0};
+	layouts->containers[layouts->container_count] = container;
+	numbers->container = (uint32_t)layouts->container_count++;
+	return numbers->container;
 }
 
 static bool is_byte(const struct hawk_dwarf_type *type)

@@ -17,17 +17,26 @@ enum hawk_link_kind {
 	HAWK_LINK_IF,      /**< an object at `at[0]`, if the byte at `at[1]` is not 0 */
 	HAWK_LINK_SPAN,    /**< pointers: first object, end of objects, end of the buffer */
 	HAWK_LINK_TEXT,    /**< pointer to text, its length */
-	HAWK_LINK_NODES,   /**< pointer to the first node; `at[1]` has their number if `count` */
+	HAWK_LINK_NODES,   /**< pointer to the first node; `at[1]` has their number if `count` > 1,
+			      `at[2]` a hash table's array if `count` > 2 */
 	HAWK_LINK_DEQUE, /**< map; first and last used entry of it; first and behind last object */
 };
 
 struct hawk_link {
-	uint8_t kind;     /**< enum hawk_link_kind */
-	bool is_guess;    /**< its targets are: text, or a pointer that may be cast */
-	bool is_shortcut; /**< others lead to its targets, too; paths may use it nevertheless */
-	uint32_t target;  /**< number of the layout */
-	uint64_t at[5];   /**< offsets in the object */
+	uint8_t kind;       /**< enum hawk_link_kind */
+	bool is_guess;      /**< its targets are: text, or a pointer that may be cast */
+	bool is_shortcut;   /**< others lead to its targets, too; paths may use it nevertheless */
+	uint32_t target;    /**< number of the layout */
+	uint32_t container; /**< number of that whose part the target is; 0 = none */
+	uint64_t at[5];     /**< offsets in the object */
 	uint64_t count;
+};
+
+/** A container's type. */
+struct hawk_container {
+	const char *name;
+	uint32_t node;       /**< layout of its nodes; 0 = not asked */
+	uint32_t numbers[2]; /**< of the type: fact or guess; 0 = not asked */
 };
 
 struct hawk_layout {
@@ -51,10 +60,12 @@ struct hawk_layouts {
 	struct hawk_layout *items; /**< item 0 is none; pointers last until the next call */
 	size_t count, capacity;
 	struct hawk_layout_numbers {
-		uint32_t layout; /**< 0 = not asked */
-		uint32_t node;   /**< of a container's nodes; 0 = not asked */
-	} * of_type;             /**< by the number of the DWARF type */
+		uint32_t layout;    /**< 0 = not asked */
+		uint32_t container; /**< 0 = none, or not asked */
+	} * of_type;                /**< by the number of the DWARF type */
 	size_t type_capacity;
+	struct hawk_container *containers; /**< item 0 is none */
+	size_t container_count, container_capacity;
 	bool failed; /**< memory ran out */
 };
 
@@ -72,6 +83,8 @@ struct hawk_layout_numbers *hawk_layouts_numbers(struct hawk_layouts *layouts,
 uint32_t hawk_layouts_add(struct hawk_layouts *layouts, const struct hawk_layout *layout);
 void hawk_layouts_add_link(struct hawk_layouts *layouts, uint32_t layout,
 			   const struct hawk_link *link);
+/** Returns the number of a container's type; 0 = out of memory. */
+uint32_t hawk_layouts_container(struct hawk_layouts *layouts, const struct hawk_dwarf_type *type);
 /** Adds the links of an object of `type` at `offset` of the layout. */
 void hawk_layouts_add_object(struct hawk_layouts *layouts, uint32_t layout,
 			     const struct hawk_dwarf_type *type, uint64_t offset);

@@ -93,7 +93,7 @@ struct hawk_error *hawk_types_make(const struct hawk_heap *heap, struct hawk_blo
 				   struct hawk_symbols *symbols, const struct hawk_types_wish *wish,
 				   struct hawk_types *ret)
 {
-	struct hawk_types types = {.heap = heap, .flows = wish->flows};
+	struct hawk_types types = {.heap = heap, .flows = wish->flows, .folds = wish->folds};
 	struct hawk_error *err = NULL;
 
 	types.of_block = calloc((size_t)heap->index.count + 1, sizeof(*types.of_block));

@@ -69,6 +69,31 @@ def check_whatis(core, truth, name):
     hawk.expect_equal((entry["block"]["type"], entry["block"]["member"]), ("shop::Order", ".lines"), f"{name}: a member")
 
 
+def check_containers(core, truth, name):
+    """Nodes and buffers are counted as their containers, and nothing else is."""
+    document = json.loads(hawk.text_of("types", "--json", core))
+    found = {}
+    for entry in document["types"]:
+        of = entry["containers"]
+        if of and not entry["guess"]:
+            found[plain(entry["type"])] = (of["count"], of["entries"], of["empty"])
+    for kind in ("deque", "list", "forward_list", "set", "unordered_set", "unordered_map", "multimap"):
+        sums = [sums for container, sums in found.items() if container.startswith(f"std::{kind}<")]
+        hawk.expect_equal(sums, [(4, 20, 1)], f"{name}: {kind} of {found}")
+    hawk.expect_equal(found["std::map<long, shop::Line>"], (25, 57, 1), f"{name}: maps, those within maps and of main()")
+    hawk.expect_equal(found["std::vector<shop::Line>"], (11, 29, 5), f"{name}: vectors")
+    hawk.expect_equal(found["std::vector<shop::Line*>"], (20, 25, 7), f"{name}: vectors in a vector")
+    long_texts = [address for kind, address, _ in truth if kind == "char[]"]
+    hawk.expect(found["std::string"][0] >= len(long_texts), f"{name}: {found['std::string']} strings")
+    split = json.loads(hawk.text_of("types", "--json", "--containers=split", "--no-graph", core))
+    hawk.expect(not any(entry["containers"] for entry in split["types"]), f"{name}: --containers=split")
+    for part in ("objects", "shallow_bytes"):
+        hawk.expect_equal(sum(entry[part] for entry in document["types"]), sum(entry[part] for entry in split["types"]), f"{name}: {part}")
+    text = hawk.text_of("types", core)
+    hawk.expect(" 4 containers, 20 entries, 1 empty\n" in text, f"{name}: {text}")
+    hawk.expect_columns(text, "types")
+
+
 folder = hawk.temporary_folder()
 for build, (compiler, level) in BUILDS.items():
     program = hawk.compile_program(os.path.join(folder, build), ["typed.cpp"], compiler, [level, "-std=c++17"])
@@ -80,4 +105,5 @@ for build, (compiler, level) in BUILDS.items():
         check_paths(core, truth, build)
         check_refs(core, truth, build)
         check_whatis(core, truth, build)
+        check_containers(core, truth, build)
 hawk.finish()

@@ -6,6 +6,21 @@
 #include "hawk/report/types.h"
 #include "objects.h"
 
+static void put_containers(const struct hawk_types_report *report,
+			   const struct hawk_type_containers *of, struct hawk_json *json)
+{
+	if (!of->count || report->pointers->filter) {
+		hawk_json_put_null(json, "containers");
+		return;
+	}
+	hawk_json_put_object(json, "containers");
+	hawk_json_put_integer(json, "count", of->count);
+	hawk_json_put_integer(json, "empty", of->empty);
+	hawk_json_put_integer(json, "entries", of->entries);
+	hawk_json_put_integer_if(json, "room", of->room != 0, of->room);
+	hawk_json_object_end(json);
+}
+
 static void put_type(const struct hawk_types_report *report, const struct hawk_type_sum *sum,
 		     struct hawk_json *json)
 {
@@ -26,6 +41,7 @@ static void put_type(const struct hawk_types_report *report, const struct hawk_t
 	hawk_report_json_retained(report->retained ? &sum->retained : NULL, false, json);
 	hawk_json_put_seconds_if(json, "oldest_seconds", sum->oldest_units != UINT64_MAX,
 				 hawk_heap_age_seconds(report->pointers->heap, sum->oldest_units));
+	put_containers(report, &type->containers, json);
 	hawk_json_object_end(json);
 }
 

@@ -10,7 +10,7 @@
 #include "hawk/names/function_name.h"
 #include "hawk/report/types.h"
 
-enum { DEFAULT_TOP = 20 };
+enum { DEFAULT_TOP = 20, CONTAINERS_COLUMN = 25 };
 
 static const char *oldest_text(const struct hawk_types_report *report,
 			       const struct hawk_type_sum *sum, struct hawk_quantity *text)
@@ -39,6 +39,25 @@ static void append_name(const struct hawk_type *type, size_t width, struct hawk_
 	hawk_text_puts(text, end);
 }
 
+/* Prints "12 containers, 40,319 entries in room for 65,536, 2 empty". */
+static void put_containers(const struct hawk_types_report *report, const struct hawk_screen *screen,
+			   const struct hawk_type_containers *of)
+{
+	CLEANUP(text) struct hawk_text text = {0};
+
+	if (!of->count || report->pointers->filter)
+		return;
+	hawk_text_printf(&text, "%s container%s, %s entr%s", hawk_quantity_count(of->count).text,
+			 of->count == 1 ? "" : "s", hawk_quantity_count(of->entries).text,
+			 of->entries == 1 ? "y" : "ies");
+	if (of->room)
+		hawk_text_printf(&text, " in room for %s", hawk_quantity_count(of->room).text);
+	if (of->empty)
+		hawk_text_printf(&text, ", %s empty", hawk_quantity_count(of->empty).text);
+	hawk_screen_paragraph(screen, hawk_text_string(&text), CONTAINERS_COLUMN,
+			      CONTAINERS_COLUMN);
+}
+
 static void put_type(const struct hawk_types_report *report, const struct hawk_screen *screen,
 		     const struct hawk_type_sum *sum)
 {
@@ -60,6 +79,7 @@ static void put_type(const struct hawk_types_report *report, const struct hawk_s
 	hawk_text_puts(&text, " ");
 	append_name(type, screen->full ? SIZE_MAX : screen->width - text.size, &text);
 	hawk_screen_line(screen, &text);
+	put_containers(report, screen, &type->containers);
 }
 
 /* Prints how much of the heap has a type. */

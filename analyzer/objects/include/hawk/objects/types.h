@@ -30,6 +30,15 @@ enum hawk_type_origin {
 	HAWK_TYPE_ORIGINS
 };
 
+/** Containers of one type. Only what can be believed is counted: empty ones, and those whose
+ * pointers lead to blocks. */
+struct hawk_type_containers {
+	uint64_t count;
+	uint64_t empty;
+	uint64_t entries; /**< characters of strings */
+	uint64_t room;    /**< for entries; of hash tables: buckets. 0 = not known, as of trees */
+};
+
 struct hawk_type {
 	const char *name; /**< without the "?" of a guess; outlives the types */
 	uint64_t id;      /**< the same in every core: of the name, or build-id and offset */
@@ -38,6 +47,7 @@ struct hawk_type {
 	bool is_guess;    /**< by shape or through a cast, say; a fact otherwise */
 	bool several;     /**< blocks hold objects side by side; set if `layout` is */
 	uint32_t layout;  /**< number of the objects' layout; 0 = members are not known */
+	struct hawk_type_containers containers; /**< of which the blocks are parts */
 };
 
 struct hawk_layouts;
@@ -50,11 +60,13 @@ struct hawk_types {
 	uint32_t *slots; /**< hash table of items by id; 0 = free */
 	size_t slot_count;
 	bool flows;                   /**< types flowed from variables, too */
+	bool folds;                   /**< parts of a container have its type, not their own */
 	struct hawk_layouts *layouts; /**< NULL = no type flowed */
 };
 
 struct hawk_types_wish {
 	bool flows;              /**< ask debug information, too */
+	bool folds;              /**< give parts of a container its type; needs `flows` */
 	const uint64_t *only;    /**< bits by block; NULL = all */
 	const uint64_t *threads; /**< bits of those whose locals count; NULL = all */
 };
