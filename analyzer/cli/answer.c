@@ -86,3 +86,25 @@ struct hawk_error *hawk_answer_print(struct hawk_session *session, const struct 
 		hawk_report_next(&session->next, &session->screen);
 	return err;
 }
+
+int hawk_answer_run(struct hawk_settings *settings, const struct hawk_answer *answer)
+{
+	struct hawk_session session = {0};
+	struct hawk_error *err = hawk_session_begin(&session, settings, NULL);
+	int code;
+
+	if (!err)
+		err = hawk_answer_print(&session, answer);
+	session.failed = err;
+	if (err)
+		code = hawk_fail(err);
+	else if (hawk_findings_partial(&session.findings) || hawk_enomem_swallowed())
+		code = HAWK_EXIT_PARTIAL;
+	else
+		code = session.code;
+	if (session.output && code != HAWK_EXIT_USAGE)
+		code = hawk_session_finish(&session, code);
+	if (session.output)
+		hawk_session_deinit(&session);
+	return code;
+}

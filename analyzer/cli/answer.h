@@ -52,4 +52,7 @@ struct hawk_error *hawk_answer_print_with(struct hawk_session *session,
 					  const struct hawk_answer *answer,
 					  const struct hawk_settings *settings);
 
+/** Makes and prints an answer that needs no core of its own. Returns the exit code. */
+int hawk_answer_run(struct hawk_settings *settings, const struct hawk_answer *answer);
+
 #endif

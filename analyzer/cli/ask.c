@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "answer.h"
+#include "hawk/base/cleanup.h"
 
 enum { UNPACKING_SECONDS = 2 }; /**< longer unpacking gets a hint */
 
@@ -75,10 +76,23 @@ static void advise(const struct hawk_verb *verb, const struct hawk_session *sess
 			      session->source, seconds);
 }
 
+static struct hawk_error *find_last(const struct hawk_settings *settings, char **ret)
+{
+	struct hawk_error *err;
+
+	if (settings->pid)
+		return hawk_error_create(HAWK_ERROR_USAGE, "--last and --pid exclude each other");
+	err = hawk_last_core(settings->last, ret);
+	if (!err && !settings->quiet)
+		hawk_complain("the last core is %s", *ret);
+	return err;
+}
+
 int hawk_verb_ask(const struct hawk_verb *verb, struct hawk_settings *settings)
 {
-	int skip = verb->live && settings->pid ? 0 : 1;
+	int skip = (verb->live && settings->pid) || settings->last ? 0 : 1;
 	const char *core = skip ? settings->operands[0] : NULL;
+	CLEANUP(free_ptr) char *last = NULL;
 	struct hawk_session session = {0};
 	struct hawk_error *err = NULL;
 	int code;
@@ -92,8 +106,10 @@ int hawk_verb_ask(const struct hawk_verb *verb, struct hawk_settings *settings)
 	}
 	if (verb->check)
 		err = verb->check(settings);
+	if (!err && settings->last)
+		err = find_last(settings, &last);
 	if (!err)
-		err = hawk_session_open(&session, settings, core);
+		err = hawk_session_open(&session, settings, last ? last : core);
 	session.failed = err;
 	code = err ? hawk_fail(err) : hawk_verb_answer(verb, &session);
 	if (session.output && code != HAWK_EXIT_USAGE)

@@ -72,6 +72,7 @@ struct hawk_settings {
 	bool no_native;         /**< do not read allocators' own structures */
 	int guest;              /**< enum hawk_guest_choice: interpreters whose objects are named */
 	const char *table_file; /**< of the tracer (table=FILE) */
+	const char *last;       /**< the newest core of this program or process; "" = of any */
 	const char *module;
 	const char *function;
 	const char *tracer;
@@ -164,38 +165,39 @@ struct hawk_option {
 
 /** Options shared by several verbs, in the order of shared_options.c. */
 enum hawk_takes {
-	HAWK_TAKES_PID = 1u << 0,
-	HAWK_TAKES_TOP = 1u << 1,
-	HAWK_TAKES_DEPTH = 1u << 2,
-	HAWK_TAKES_FULL = 1u << 3,
-	HAWK_TAKES_THREADS = 1u << 4,
-	HAWK_TAKES_JSON = 1u << 5,
-	HAWK_TAKES_FOLDED = 1u << 6,
-	HAWK_TAKES_SOURCE_DIRECTORY = 1u << 7,
-	HAWK_TAKES_WHAT = 1u << 8,
-	HAWK_TAKES_PLUMBING = 1u << 9,
-	HAWK_TAKES_FOCUS = 1u << 10,
-	HAWK_TAKES_IGNORE = 1u << 11,
-	HAWK_TAKES_MIN_BYTES = 1u << 12,
-	HAWK_TAKES_SITE = 1u << 13,
-	HAWK_TAKES_SIZE = 1u << 14,
-	HAWK_TAKES_AGE = 1u << 15,
-	HAWK_TAKES_TYPE = 1u << 16,
-	HAWK_TAKES_MODULE = 1u << 17,
-	HAWK_TAKES_FUNCTION = 1u << 18,
-	HAWK_TAKES_SYSROOT = 1u << 19,
-	HAWK_TAKES_DEBUG_DIRECTORY = 1u << 20,
-	HAWK_TAKES_MODULE_DIRECTORY = 1u << 21,
-	HAWK_TAKES_DEBUGINFOD = 1u << 22,
-	HAWK_TAKES_MAX_DOWNLOAD = 1u << 23,
-	HAWK_TAKES_EXECUTABLE = 1u << 24,
-	HAWK_TAKES_TABLE = 1u << 25,
-	HAWK_TAKES_NO_NATIVE = 1u << 26,
-	HAWK_TAKES_GUEST = 1u << 27,
-	HAWK_TAKES_QUIET = 1u << 28,
-	HAWK_TAKES_FILE = 1u << 29,
-	HAWK_TAKES_FORCE = 1u << 30,
-	HAWK_TAKES_COLOR = 1u << 31,
+	HAWK_TAKES_PID = UINT64_C(1) << 0,
+	HAWK_TAKES_LAST = UINT64_C(1) << 1,
+	HAWK_TAKES_TOP = UINT64_C(1) << 2,
+	HAWK_TAKES_DEPTH = UINT64_C(1) << 3,
+	HAWK_TAKES_FULL = UINT64_C(1) << 4,
+	HAWK_TAKES_THREADS = UINT64_C(1) << 5,
+	HAWK_TAKES_JSON = UINT64_C(1) << 6,
+	HAWK_TAKES_FOLDED = UINT64_C(1) << 7,
+	HAWK_TAKES_SOURCE_DIRECTORY = UINT64_C(1) << 8,
+	HAWK_TAKES_WHAT = UINT64_C(1) << 9,
+	HAWK_TAKES_PLUMBING = UINT64_C(1) << 10,
+	HAWK_TAKES_FOCUS = UINT64_C(1) << 11,
+	HAWK_TAKES_IGNORE = UINT64_C(1) << 12,
+	HAWK_TAKES_MIN_BYTES = UINT64_C(1) << 13,
+	HAWK_TAKES_SITE = UINT64_C(1) << 14,
+	HAWK_TAKES_SIZE = UINT64_C(1) << 15,
+	HAWK_TAKES_AGE = UINT64_C(1) << 16,
+	HAWK_TAKES_TYPE = UINT64_C(1) << 17,
+	HAWK_TAKES_MODULE = UINT64_C(1) << 18,
+	HAWK_TAKES_FUNCTION = UINT64_C(1) << 19,
+	HAWK_TAKES_SYSROOT = UINT64_C(1) << 20,
+	HAWK_TAKES_DEBUG_DIRECTORY = UINT64_C(1) << 21,
+	HAWK_TAKES_MODULE_DIRECTORY = UINT64_C(1) << 22,
+	HAWK_TAKES_DEBUGINFOD = UINT64_C(1) << 23,
+	HAWK_TAKES_MAX_DOWNLOAD = UINT64_C(1) << 24,
+	HAWK_TAKES_EXECUTABLE = UINT64_C(1) << 25,
+	HAWK_TAKES_TABLE = UINT64_C(1) << 26,
+	HAWK_TAKES_NO_NATIVE = UINT64_C(1) << 27,
+	HAWK_TAKES_GUEST = UINT64_C(1) << 28,
+	HAWK_TAKES_QUIET = UINT64_C(1) << 29,
+	HAWK_TAKES_FILE = UINT64_C(1) << 30,
+	HAWK_TAKES_FORCE = UINT64_C(1) << 31,
+	HAWK_TAKES_COLOR = UINT64_C(1) << 32,
 	HAWK_TAKES_POINTERS = HAWK_TAKES_PID | HAWK_TAKES_TOP | HAWK_TAKES_DEPTH | HAWK_TAKES_FULL |
 			      HAWK_TAKES_THREADS | HAWK_TAKES_JSON,
 	/** Options that choose stacks and values. */
@@ -204,11 +206,13 @@ enum hawk_takes {
 	/** Options that choose blocks: hawk_settings_query(). */
 	HAWK_TAKES_QUERY = HAWK_TAKES_SITE | HAWK_TAKES_SIZE | HAWK_TAKES_AGE | HAWK_TAKES_TYPE |
 			   HAWK_TAKES_MODULE | HAWK_TAKES_FUNCTION,
-	/** Options for reading a core or process. */
-	HAWK_TAKES_TARGET = HAWK_TAKES_SYSROOT | HAWK_TAKES_DEBUG_DIRECTORY |
-			    HAWK_TAKES_MODULE_DIRECTORY | HAWK_TAKES_DEBUGINFOD |
-			    HAWK_TAKES_MAX_DOWNLOAD | HAWK_TAKES_EXECUTABLE | HAWK_TAKES_TABLE |
-			    HAWK_TAKES_NO_NATIVE | HAWK_TAKES_GUEST | HAWK_TAKES_QUIET,
+	/** Options for reading cores or processes. */
+	HAWK_TAKES_FILES = HAWK_TAKES_SYSROOT | HAWK_TAKES_DEBUG_DIRECTORY |
+			   HAWK_TAKES_MODULE_DIRECTORY | HAWK_TAKES_DEBUGINFOD |
+			   HAWK_TAKES_MAX_DOWNLOAD | HAWK_TAKES_EXECUTABLE | HAWK_TAKES_TABLE |
+			   HAWK_TAKES_NO_NATIVE | HAWK_TAKES_GUEST | HAWK_TAKES_QUIET,
+	/** Likewise, for verbs that read one. */
+	HAWK_TAKES_TARGET = HAWK_TAKES_LAST | HAWK_TAKES_FILES,
 	/** Options for the answer's destination. */
 	HAWK_TAKES_OUTPUT = HAWK_TAKES_FILE | HAWK_TAKES_FORCE,
 };
@@ -235,7 +239,7 @@ struct hawk_verb {
 	const char *details;               /**< description in the help text */
 	const char *exit_codes;            /**< a sentence of the help text */
 	const struct hawk_option *options; /**< its own; NULL = none */
-	unsigned shared;                   /**< bits of enum hawk_takes */
+	uint64_t shared;                   /**< bits of enum hawk_takes */
 	bool stops_at_operand; /**< words after the first operand belong to another program */
 	/** Returns the exit code. */
 	int (*run)(struct hawk_settings *settings);
@@ -261,6 +265,7 @@ struct hawk_verb {
 extern const struct hawk_verb *const hawk_verbs[];
 
 extern const struct hawk_verb hawk_verb_run;
+extern const struct hawk_verb hawk_verb_list;
 extern const struct hawk_verb hawk_verb_analyze;
 extern const struct hawk_verb hawk_verb_whatis;
 extern const struct hawk_verb hawk_verb_blocks;
@@ -310,6 +315,9 @@ int hawk_verb_answer(const struct hawk_verb *verb, struct hawk_session *session)
 /** Opens the core or process of the first operand or --pid, has `verb` answer, closes. Returns the
  * exit code. */
 int hawk_verb_ask(const struct hawk_verb *verb, struct hawk_settings *settings);
+
+/** list.c: finds the newest core of the program or process `wanted`, "" = of any; caller frees. */
+struct hawk_error *hawk_last_core(const char *wanted, char **ret);
 
 /** Returns option `index` of `verb`: its own options, then shared ones, --help last; NULL behind
  * the last. */

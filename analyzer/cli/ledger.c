@@ -243,26 +243,11 @@ static const struct hawk_answer answer = {
 
 static int run(struct hawk_settings *settings)
 {
-	struct hawk_session session = {0};
 	struct hawk_error *err = hawk_check_profile(settings);
-	int code = HAWK_EXIT_OK;
 
 	if (!err && !settings->count && !settings->files_from)
 		err = hawk_error_create(HAWK_ERROR_USAGE, "ledger needs snapshots or --files-from");
-	if (!err)
-		err = hawk_session_begin(&session, settings, NULL);
-	if (!err)
-		err = hawk_answer_print(&session, &answer);
-	session.failed = err;
-	if (err)
-		code = hawk_fail(err);
-	else if (hawk_findings_partial(&session.findings) || hawk_enomem_swallowed())
-		code = HAWK_EXIT_PARTIAL;
-	if (session.output && code != HAWK_EXIT_USAGE)
-		code = hawk_session_finish(&session, code);
-	if (session.output)
-		hawk_session_deinit(&session);
-	return code;
+	return err ? hawk_fail(err) : hawk_answer_run(settings, &answer);
 }
 
 static const struct hawk_option options[] = {
@@ -288,7 +273,7 @@ const struct hawk_verb hawk_verb_ledger = {
 		   "so that they stay the same through rebuilds.",
 	.options = options,
 	.shared = HAWK_TAKES_TOP | HAWK_TAKES_DEPTH | HAWK_TAKES_JSON | HAWK_TAKES_PLUMBING |
-		  HAWK_TAKES_FOCUS | HAWK_TAKES_IGNORE | HAWK_TAKES_MIN_BYTES | HAWK_TAKES_TARGET |
+		  HAWK_TAKES_FOCUS | HAWK_TAKES_IGNORE | HAWK_TAKES_MIN_BYTES | HAWK_TAKES_FILES |
 		  HAWK_TAKES_OUTPUT | HAWK_TAKES_COLOR,
 	.exit_codes = hawk_verb_exit_codes,
 	.run = run,

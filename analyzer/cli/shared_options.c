@@ -7,10 +7,12 @@
 
 #include "cli.h"
 
-/** In the order of help texts; an option's bit in hawk_verb.shared is 1u << its index. */
+/** In the order of help texts; an option's bit in hawk_verb.shared is 1 << its index. */
 static const struct hawk_option shared[] = {
 	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
 	 "look at a running or stopped process instead of a core"},
+	{"last", '\0', HAWK_OPTION_PERHAPS, HAWK_AT(last), "[=NAME|PID]",
+	 "the newest core that \"hawk-core list\" finds, or the newest of a program or process"},
 	{"top", 'n', HAWK_OPTION_COUNT, HAWK_AT(top), "N", "show N entries of each list"},
 	{"depth", 'd', HAWK_OPTION_COUNT, HAWK_AT(depth), "N",
 	 "show N lines per stack, N levels of a tree"},
@@ -82,7 +84,8 @@ const struct hawk_option *hawk_option_at(const struct hawk_verb *verb, size_t in
 	enum { COUNT = sizeof(shared) / sizeof(shared[0]) };
 	size_t own = 0, bit = 0;
 
-	static_assert(HAWK_TAKES_COLOR == 1u << (COUNT - 1), "a bit for each shared option");
+	static_assert(HAWK_TAKES_COLOR == UINT64_C(1) << (COUNT - 1),
+		      "a bit for each shared option");
 	while (verb->options && verb->options[own].name)
 		if (own++ == index)
 			return &verb->options[index];

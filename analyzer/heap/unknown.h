@@ -8,9 +8,6 @@
 
 #include "hawk/heap/heap.h"
 
-/** Returns true if the tracer is mapped in the target. */
-bool hawk_heap_has_tracer(const struct hawk_target *target);
-
 /** Returns the reason why no heap was found. `findings` are those of opening the target and of the
  * search; may be NULL. */
 enum hawk_heap_unknown hawk_heap_unknown_why(const struct hawk_target *target,

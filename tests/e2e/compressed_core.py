@@ -2,6 +2,7 @@
 """Cores that were stored compressed are read as they are: the same answer as of the plain core, what
 is left of one that was cut off, and a clear sentence where there is no room to unpack."""
 
+import base64
 import gzip
 import json
 import os
@@ -11,6 +12,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import zlib
 
 from support import hawk
 
@@ -50,12 +52,31 @@ def check_same(packed, what):
         hawk.expect(answer(unpacked) == answer(plain), f"{verb} of {what} differs")
 
 
-def check_cut(packed, what):
+def report_of_apport():
+    """As problem_report.py writes it: gzip in pieces, each piece a line of base64 with its own padding."""
+    path = os.path.join(folder, "orderd.crash")
+    packer = zlib.compressobj(1, zlib.DEFLATED, 31)
+    data = hawk.read(core)
+    with open(path, "wb") as report:
+        report.write(b"ProblemType: Crash\nDate: Sat Nov 28 13:00:00 2026\nSignal: 11\nCoreDump: base64\n")
+        for at in range(0, len(data), 1 << 20):
+            report.write(b" " + base64.b64encode(packer.compress(data[at:at + (1 << 20)])) + b"\n")
+        report.write(b" " + base64.b64encode(packer.flush()) + b"\nUname: Linux\n")
+    shutil.copystat(core, path)
+    names.insert(0, path)
+    return path
+
+
+def check_cut(packed, what, lacks=8):
     """A file that lacks its end: its blocks are read, and the report says that some are missing."""
-    done = ask(hawk.cut(packed, os.path.getsize(packed) - 8), "analyze", "--json")
+    done = ask(hawk.cut(packed, os.path.getsize(packed) - lacks), "analyze", "--json")
     hawk.expect_equal(done.returncode, hawk.EXIT_PARTIAL, f"{what}, cut off")
     keys = [item["key"] for item in hawk.parse(done.stdout)["missing"]]
     hawk.expect("core-unpack" in keys, f"{what}, cut off: {keys}")
+    if what == "apport":
+        done = ask(hawk.cut(packed, 60), "analyze")
+        hawk.expect("is an Apport report without a core" in done.stderr, f"{done.stderr!r}")
+        return
     done = ask(hawk.cut(packed, 12), "analyze")
     hawk.expect_equal(done.returncode, hawk.EXIT_UNREADABLE, f"12 bytes of {what}")
     hawk.expect(what in done.stderr and done.stderr.count("\n") == 1, f"{what}: {done.stderr!r}")
@@ -202,6 +223,9 @@ for tool in TOOLS:
     tried.append(path)
 if not tried:
     hawk.skip("built without any of the libraries")
+report = report_of_apport()
+check_same(report, "apport")
+check_cut(report, "apport", 80)
 check_folder(tried[0])
 check_pipe(tried[0])
 check_pipe_limits()

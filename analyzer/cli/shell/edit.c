@@ -54,7 +54,7 @@ static char *next_option(const char *word, int state)
 
 	if (!state)
 		next = 0;
-	here.shared &= ~(unsigned)HAWK_TAKES_TARGET;
+	here.shared &= ~(uint64_t)HAWK_TAKES_TARGET;
 	while ((option = hawk_option_at(&here, next++))) {
 		if (!strcmp(option->name, "pid") || asprintf(&text, "--%s", option->name) < 0)
 			continue;

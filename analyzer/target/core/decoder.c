@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Four libraries behind one interface. Consecutive frames (members, streams) form one file, as in
- * their tools.
+ * Four libraries behind one interface, and the cores in Apport reports. Consecutive frames
+ * (members, streams) form one file, as in their tools.
  */
 #include "hawk/target/decoder.h"
 
@@ -12,6 +12,8 @@
 
 #include <lzma.h>
 #include <zlib.h>
+
+#include "apport.h"
 #if HAWK_HAVE_LZ4
 #include <lz4frame.h>
 #endif
@@ -22,8 +24,11 @@
 
 struct format {
 	const char *name;
+	const char *tool; /**< that unpacks it */
 	const char *magic;
 	size_t magic_bytes;
+	/** Returns true if a file with the magic can be read; NULL = always. */
+	bool (*fits)(const uint8_t *bytes, size_t size);
 	/** Creates the library's state; NULL = out of memory. */
 	void *(*open)(void);
 	enum hawk_decoder_state (*read)(struct hawk_decoder *decoder, uint8_t *to, size_t size,
@@ -232,18 +237,84 @@ static enum hawk_decoder_state read_gzip(struct hawk_decoder *decoder, uint8_t *
 	return HAWK_DECODER_MORE;
 }
 
+enum { APPORT_BYTES = 1 << 15, ZLIB_OR_GZIP_WINDOW = 15 + 32 };
+
+/** The core of an Apport report, as it leaves base64. */
+struct apport {
+	z_stream stream;
+	uint8_t packed[APPORT_BYTES];
+};
+
+static bool fits_apport(const uint8_t *bytes, size_t size)
+{
+	return hawk_apport_core(bytes, size) < size;
+}
+
+static void *open_apport(void)
+{
+	struct apport *apport = calloc(1, sizeof(*apport));
+
+	if (apport && inflateInit2(&apport->stream, ZLIB_OR_GZIP_WINDOW) == Z_OK)
+		return apport;
+	free(apport);
+	return NULL;
+}
+
+static void close_apport(void *state)
+{
+	struct apport *apport = state;
+
+	inflateEnd(&apport->stream);
+	free(apport);
+}
+
+static enum hawk_decoder_state read_apport(struct hawk_decoder *decoder, uint8_t *to, size_t size,
+					   size_t *got)
+{
+	struct apport *apport = decoder->state;
+	z_stream *stream = &apport->stream;
+	int result = Z_OK;
+
+	if (!decoder->at)
+		decoder->at = hawk_apport_core(decoder->bytes, decoder->size);
+	stream->next_out = to;
+	stream->avail_out = (uInt)size;
+	while (result == Z_OK && stream->avail_out) {
+		if (!stream->avail_in) {
+			stream->next_in = apport->packed;
+			stream->avail_in = (uInt)hawk_apport_decode(decoder->bytes, decoder->size,
+								    &decoder->at, apport->packed,
+								    APPORT_BYTES);
+		}
+		result = inflate(stream, Z_NO_FLUSH);
+	}
+	*got = size - stream->avail_out;
+	switch (result) {
+	case Z_OK:
+		return HAWK_DECODER_MORE;
+	case Z_STREAM_END:
+		return HAWK_DECODER_END;
+	case Z_BUF_ERROR:
+		return HAWK_DECODER_CUT;
+	default:
+		return HAWK_DECODER_DAMAGED;
+	}
+}
+
 static const struct format formats[] = {
 #if HAWK_HAVE_ZSTD
-	{"zstd", "\x28\xb5\x2f\xfd", 4, open_zstd, read_zstd, close_zstd},
+	{"zstd", "zstd -d", "\x28\xb5\x2f\xfd", 4, NULL, open_zstd, read_zstd, close_zstd},
 #endif
 #if HAWK_HAVE_LZ4
-	{"lz4", "\x04\x22\x4d\x18", 4, open_lz4, read_lz4, close_lz4},
+	{"lz4", "lz4 -d", "\x04\x22\x4d\x18", 4, NULL, open_lz4, read_lz4, close_lz4},
 #endif
-	{"xz",
+	{"xz", "xz -d",
 	 "\xfd"
 	 "7zXZ\0",
-	 6, open_xz, read_xz, close_xz},
-	{"gzip", "\x1f\x8b", 2, open_gzip, read_gzip, close_gzip},
+	 6, NULL, open_xz, read_xz, close_xz},
+	{"gzip", "gzip -d", "\x1f\x8b", 2, NULL, open_gzip, read_gzip, close_gzip},
+	{"apport", "apport-unpack", "ProblemType:", 12, fits_apport, open_apport, read_apport,
+	 close_apport},
 	{0},
 };
 
@@ -251,7 +322,8 @@ static const struct format *find_format(const uint8_t *bytes, size_t size)
 {
 	for (const struct format *format = formats; format->name; format++)
 		if (size >= format->magic_bytes &&
-		    memcmp(bytes, format->magic, format->magic_bytes) == 0)
+		    memcmp(bytes, format->magic, format->magic_bytes) == 0 &&
+		    (!format->fits || format->fits(bytes, size)))
 			return format;
 	return NULL;
 }
@@ -261,6 +333,11 @@ const char *hawk_decoder_format(const uint8_t *bytes, size_t size)
 	const struct format *format = find_format(bytes, size);
 
 	return format ? format->name : NULL;
+}
+
+const char *hawk_decoder_tool(const uint8_t *bytes, size_t size)
+{
+	return find_format(bytes, size)->tool;
 }
 
 struct hawk_error *hawk_decoder_create(const uint8_t *bytes, size_t size, struct hawk_decoder **ret)

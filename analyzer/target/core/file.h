@@ -87,6 +87,10 @@ struct hawk_error *hawk_core_unpack(struct hawk_core_file *packed, const char *p
 				    const struct hawk_unpack_settings *settings,
 				    struct hawk_findings *findings, struct hawk_core_file **ret);
 
+/** As hawk_core_unpack(), but unpacks no more than a core's headers and first notes may need. */
+struct hawk_error *hawk_core_unpack_beginning(struct hawk_core_file *packed, const char *path,
+					      struct hawk_core_file **ret);
+
 /** table_file.c: returns true for the first bytes of a table file, even a damaged one. */
 bool hawk_table_file_is(const uint8_t *bytes, size_t size);
 

@@ -256,6 +256,18 @@ struct hawk_error *hawk_target_unpack_core(const char *path,
 	return hawk_core_open_file(file, name, findings, ret);
 }
 
+struct hawk_error *hawk_target_peek_core(const char *path, struct hawk_findings *findings,
+					 bool *packed, struct hawk_target **ret)
+{
+	struct hawk_core_file *file;
+	struct hawk_error *error = hawk_core_file_open(path, &file);
+
+	*packed = !error && hawk_core_unpack_needed(file);
+	if (*packed)
+		error = hawk_core_unpack_beginning(file, path, &file);
+	return error ? error : hawk_core_open_file(file, path, findings, ret);
+}
+
 struct hawk_error *hawk_target_open_core(const char *path, struct hawk_findings *findings,
 					 struct hawk_target **ret)
 {
@@ -283,7 +295,7 @@ static const struct magic magics[] = {
 	{"MDMP", 4, "a Windows or Breakpad minidump", NULL},
 	{"KDUMP   ", 8, "a compressed kernel dump", NULL},
 	{"\xcf\xfa\xed\xfe", 4, "a Mach-O file", NULL},
-	{"ProblemType:", 12, "an Apport report (unpack it with apport-unpack)", NULL},
+	{"ProblemType:", 12, "an Apport report without a core", NULL},
 };
 
 static const struct {

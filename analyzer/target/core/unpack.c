@@ -5,7 +5,9 @@
  */
 #include "spool.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <sys/mman.h>
 
 #include "hawk/target/decoder.h"
 #include "hawk/base/cleanup.h"
@@ -17,10 +19,12 @@ enum {
 	 * but at least the second value. Cores reach 3 to 20 times. */
 	RATIO_MAX = 256,
 	DATA_BYTES_MIN = 256 << 20,
+	BEGINNING_BYTES = 4 << 20, /**< holds the headers of 65,530 mappings and the notes */
 };
 
 struct unpacking {
-	const char *format; /**< also its tool's name */
+	const char *format;
+	const char *tool;
 	struct hawk_decoder *decoder;
 	uint64_t packed_bytes;
 	struct hawk_core_spool spool;
@@ -41,9 +45,9 @@ static struct hawk_error *check_ratio(const struct unpacking *unpacking)
 	return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
 				 "is compressed, and its %" PRIu64 " KiB unpack into more than "
 				 "%" PRIu64 " MiB of data, unlike any core (at most %d times its "
-				 "size): if it is one, unpack it first (%s -d)",
+				 "size): if it is one, unpack it first (%s)",
 				 unpacking->packed_bytes >> 10, data_bytes >> 20, RATIO_MAX,
-				 unpacking->format);
+				 unpacking->tool);
 }
 
 static struct hawk_error *unpack_all(struct unpacking *unpacking, enum hawk_decoder_state *state)
@@ -76,10 +80,10 @@ static struct hawk_error *judge(const struct unpacking *unpacking, enum hawk_dec
 	if (!unpacking->spool.bytes)
 		return hawk_error_create(HAWK_ERROR_FORMAT,
 					 "is compressed with %s, and %s: nothing of it could be "
-					 "unpacked (%s -d may say more)",
+					 "unpacked (%s may say more)",
 					 unpacking->format,
 					 state == HAWK_DECODER_END ? "empty" : trouble,
-					 unpacking->format);
+					 unpacking->tool);
 	hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "core-unpack",
 			  "the compressed core is %s behind %" PRIu64
 			  " of its bytes: what comes before is used, %" PRIu64 " bytes unpacked",
@@ -114,6 +118,7 @@ struct hawk_error *hawk_core_unpack(struct hawk_core_file *packed, const char *p
 {
 	struct unpacking unpacking = {
 		.format = hawk_decoder_format(packed->bytes, packed->size),
+		.tool = hawk_decoder_tool(packed->bytes, packed->size),
 		.packed_bytes = packed->size,
 	};
 	struct hawk_end_times times = packed->times;
@@ -121,7 +126,7 @@ struct hawk_error *hawk_core_unpack(struct hawk_core_file *packed, const char *p
 	struct hawk_error *error =
 		hawk_core_spool_open(&unpacking.spool, "is compressed", settings);
 
-	hawk_text_printf(&remedy, ", or unpack it elsewhere (%s -d)", unpacking.format);
+	hawk_text_printf(&remedy, ", or unpack it elsewhere (%s)", unpacking.tool);
 	unpacking.spool.remedy = hawk_text_string(&remedy);
 	if (!error)
 		error = unpack_file(packed, &unpacking, findings);
@@ -132,6 +137,45 @@ struct hawk_error *hawk_core_unpack(struct hawk_core_file *packed, const char *p
 	else
 		error = hawk_core_spool_map(&unpacking.spool, path, ret);
 	hawk_core_spool_close(&unpacking.spool);
+	if (!error)
+		(*ret)->times = times;
+	return error;
+}
+
+/** Writes at most BEGINNING_BYTES of what `packed` holds to `fd`. */
+static struct hawk_error *write_beginning(const struct hawk_core_file *packed, int fd, size_t *ret)
+{
+	CLEANUP(free_ptr) uint8_t *bytes = malloc(BEGINNING_BYTES);
+	struct hawk_decoder *decoder;
+	struct hawk_error *error;
+
+	if (!bytes)
+		return &hawk_enomem;
+	error = hawk_decoder_create(packed->bytes, packed->size, &decoder);
+	if (error)
+		return error;
+	hawk_decoder_read(decoder, bytes, BEGINNING_BYTES, ret);
+	hawk_decoder_destroy(decoder);
+	if (!*ret)
+		return hawk_error_create(HAWK_ERROR_FORMAT, "is compressed, and damaged");
+	if (write(fd, bytes, *ret) != (ssize_t)*ret)
+		return hawk_error_os(errno, "cannot keep its beginning", NULL);
+	return NULL;
+}
+
+struct hawk_error *hawk_core_unpack_beginning(struct hawk_core_file *packed, const char *path,
+					      struct hawk_core_file **ret)
+{
+	CLEANUP(close_fd) int fd = memfd_create("hawk-core", MFD_CLOEXEC);
+	struct hawk_end_times times = packed->times;
+	size_t size;
+	struct hawk_error *error = fd < 0 ? hawk_error_os(errno, "memfd_create", NULL)
+					  : write_beginning(packed, fd, &size);
+
+	hawk_core_file_close(packed);
+	if (error)
+		return hawk_error_prefix(error, "%s", path);
+	error = hawk_core_file_map(take_fd(&fd), size, path, ret);
 	if (!error)
 		(*ret)->times = times;
 	return error;

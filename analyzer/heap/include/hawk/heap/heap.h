@@ -228,6 +228,9 @@ enum hawk_block_state {
  */
 const char *hawk_heap_unknown_text(const struct hawk_heap *heap);
 
+/** Returns true if the tracer's library is mapped in the target. */
+bool hawk_heap_has_tracer(const struct hawk_target *target);
+
 /** Finds the block that contains `address`, the whole one if carved; the error says why there is
  * none. */
 struct hawk_error *hawk_heap_find_block(const struct hawk_heap *heap, uint64_t address,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Decompresses cores: zstd, lz4, xz and gzip, each if its library was found at build time. Input is
+ * Decompresses cores: zstd, lz4, xz, gzip and Apport reports. zstd and lz4 are known if their
+ * libraries were found at build time. Input is
  * foreign: every decoder's memory is bounded, and data before any damage is kept.
  */
 #ifndef HAWK_ANALYZER_TARGET_DECODER_H
@@ -25,6 +26,9 @@ enum hawk_decoder_state {
 /** Returns the name of the compression at the start of `bytes` if this build supports it, else
  * NULL. */
 const char *hawk_decoder_format(const uint8_t *bytes, size_t size);
+
+/** Returns the command that unpacks such a file. hawk_decoder_format() must know it. */
+const char *hawk_decoder_tool(const uint8_t *bytes, size_t size);
 
 /** Creates a decoder of `bytes`, the whole input, which must outlive it. hawk_decoder_format() must
  * know them. */

@@ -147,6 +147,11 @@ struct hawk_error *hawk_target_unpack_core(const char *path,
 					   struct hawk_findings *findings,
 					   struct hawk_target **ret);
 
+/** As hawk_target_open_core(), for a look at the notes: of a `packed` core only the beginning is
+ * there, and it looks cut off. */
+struct hawk_error *hawk_target_peek_core(const char *path, struct hawk_findings *findings,
+					 bool *packed, struct hawk_target **ret);
+
 /** As hawk_target_unpack_core(), with settings of NULL. */
 struct hawk_error *hawk_target_open_core(const char *path, struct hawk_findings *findings,
 					 struct hawk_target **ret);
