@@ -95,18 +95,18 @@ static bool is_go(const struct hawk_target *target, const struct hawk_module *mo
 }
 
 static void report(const struct owner *owner, const struct hawk_module *module, uint64_t bytes,
-		   struct hawk_findings *findings)
+		   bool partial, struct hawk_findings *findings)
 {
 	const char *slash = module->path ? strrchr(module->path, '/') : NULL;
 	const char *file = slash ? slash + 1 : "the program";
 
 	if (owner->is_runtime)
-		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "heap-unread",
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, partial, "heap-unread",
 				  "the heap of %s (%s) is not read: its objects are somewhere in "
 				  "%s of other memory",
 				  owner->name, file, hawk_quantity_bytes(bytes).text);
 	else
-		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "heap-unread",
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, partial, "heap-unread",
 				  "%s, layout unknown (%s): up to %s not walked, whose blocks are "
 				  "not known",
 				  owner->name, file, hawk_quantity_bytes(bytes).text);
@@ -121,13 +121,16 @@ struct hawk_error *hawk_heap_report_unread(struct hawk_heap *heap, struct hawk_f
 
 	for (size_t i = 0; i < count && findings && !err; i++) {
 		const struct owner *owner = owner_of(&modules[i]);
+		bool partial;
 
 		if (!owner && modules[i].main && is_go(heap->target, &modules[i]))
 			owner = &go;
 		if (!owner || is_found(heap, owner->name))
 			continue;
-		heap->unread |= !owner->is_runtime;
-		report(owner, &modules[i], unclaimed_bytes(heap, &claims), findings);
+		/* A program of a runtime may have no other blocks. */
+		partial = !owner->is_runtime || !heap->found_count;
+		heap->unread |= partial;
+		report(owner, &modules[i], unclaimed_bytes(heap, &claims), partial, findings);
 	}
 	hawk_claims_deinit(&claims);
 	return err;

@@ -87,7 +87,19 @@ def check_go():
     hawk.expect_equal(document["definitely_lost"]["objects"], 1, "blocks of malloc() are known all the same")
 
 
+def check_static_go():
+    """A static program of Go's own heap alone, as `go build` makes them without cgo."""
+    program = hawk.compile_text(folder, "static_go", BUMP + PROGRAM, flags=(r'-DMARK="\377 "', "-static"))
+    core, _ = hawk.crash([program], dict(os.environ), folder)
+    done = hawk.run([hawk.CORE, "heap", core], env={**os.environ, "COLUMNS": "80"})
+    hawk.expect_equal(done.returncode, hawk.EXIT_PARTIAL, "heap's exit code")
+    hawk.expect("its allocator cannot be read\n  The tracer cannot be preloaded into a statically linked program.\n"
+                in done.stdout and "hawk-core run" not in done.stdout, f"heap: {done.stdout}")
+    hawk.expect("the heap of Go (static_go) is not read" in done.stderr, f"heap: {done.stderr}")
+
+
 folder = hawk.temporary_folder()
 check_libraries()
 check_go()
+check_static_go()
 hawk.finish()

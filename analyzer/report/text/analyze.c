@@ -69,6 +69,17 @@ void hawk_report_findings(const struct hawk_findings *findings, bool partial,
 		hawk_output_printf(screen->output, "  ... and %zu more (--full)\n", omitted);
 }
 
+/* Returns true if the program is its only module: nothing can be preloaded into it. */
+static bool is_static(const struct hawk_target *target)
+{
+	size_t count, others = 0;
+	const struct hawk_module *modules = hawk_target_modules(target, &count);
+
+	for (size_t i = 0; i < count; i++)
+		others += !modules[i].main && !modules[i].vdso;
+	return count && !others;
+}
+
 void hawk_report_put_unknown(const struct hawk_heap *heap, const struct hawk_screen *screen,
 			     const char *section, const char *goal)
 {
@@ -77,6 +88,11 @@ void hawk_report_put_unknown(const struct hawk_heap *heap, const struct hawk_scr
 	hawk_screen_heading(screen, "%s: unknown, %s", section, hawk_heap_unknown_text(heap));
 	if (heap->unknown != HAWK_HEAP_NOT_TRACED)
 		return;
+	if (is_static(heap->target)) {
+		hawk_output_puts(screen->output, "  The tracer cannot be preloaded into a "
+						 "statically linked program.\n");
+		return;
+	}
 	hawk_text_printf(&advice,
 			 "To %s next time, start the program under the tracer: hawk-core run -- "
 			 "PROGRAM ARGUMENTS",
