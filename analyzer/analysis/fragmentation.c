@@ -17,7 +17,8 @@ enum {
 	PAGE_BYTES = 4096,
 	OWNERS_MAX = 32, /* told apart in a unit */
 	QUARTER = 4,
-	ARENAS_MANY = 8, /* glibc makes no more for one processor */
+	KEPT_MIN = 128 << 10, /* less is not worth a verdict: as much as a top may keep */
+	ARENAS_MANY = 8,      /* glibc makes no more for one processor */
 	/* Pins behind those of sites. */
 	PIN_UNKNOWN = 0,
 	PIN_CACHED,
@@ -308,7 +309,7 @@ static enum hawk_fragmentation_verdict judge(const struct hawk_fragmentation *re
 	};
 	enum hawk_fragmentation_verdict best = HAWK_FRAGMENTATION_NONE;
 
-	if (kept < (kept + result->live_bytes) / QUARTER)
+	if (kept < KEPT_MIN || kept < (kept + result->live_bytes) / QUARTER)
 		return HAWK_FRAGMENTATION_NONE;
 	for (unsigned i = 0; i < HAWK_FRAGMENTATION_VERDICTS; i++)
 		if (parts[i] > parts[best])

@@ -16,6 +16,19 @@ from support import hawk
 BLOCKS = 20000
 # glibc leaves so much at the end of each arena beside the main one, and the same again of its first heap.
 TOP_BYTES = 128 << 10
+# Most of a small heap is free.
+SMALL = """
+#include <stdlib.h>
+
+int main(void)
+{
+	void *volatile first = malloc(30000), *volatile second = malloc(100);
+
+	free(first);
+	second = NULL;
+	abort();
+}
+"""
 PARTS = ("pinned_bytes", "scattered_bytes", "cached_bytes", "whole_bytes", "given_back_bytes")
 
 
@@ -79,6 +92,9 @@ def check_table(core):
 def check_verdicts():
     environment = hawk.plain_environment()
     hawk.expect_equal(ask(environment, 2, 1)[0]["verdict"], "none", "all blocks live")
+    core, _ = hawk.crash([hawk.compile_text(folder, "small", SMALL)], environment, folder)
+    small = hawk.document("heap", core)["fragmentation"]
+    hawk.expect_equal((small["verdict"], small["free_bytes"] > 30000), ("none", True), "a small heap")
     caches = hawk.plain_environment(extra={"GLIBC_TUNABLES": "glibc.malloc.tcache_count=30000"})
     hawk.expect_equal(ask(caches, 4, BLOCKS)[0]["verdict"], "caches of threads", "all blocks cached")
     arenas = hawk.plain_environment(extra={"GLIBC_TUNABLES": "glibc.malloc.arena_max=16"})

@@ -196,6 +196,8 @@ def check_text(core):
     first = hawk.text_of("analyze", core, codes=(0, 4), env={**os.environ, "COLUMNS": "80"})
     hawk.expect_columns(first, "analyze")
     hawk.expect("Deadlock: 3 threads wait for each other" in first and "others    20 in epoll_wait" in first, first[:3000])
+    others = first.partition("\n  others ")[2].partition("\n\n")[0].partition("Deadlock")[0]
+    hawk.expect_equal(sum(map(int, re.findall(r"\b\d+\b", others))), THREADS - 1, f"beside the one shown: {others}")
 
 
 def check_smashed():

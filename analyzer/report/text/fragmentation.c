@@ -86,7 +86,7 @@ void hawk_fragmentation_append_advice(struct hawk_text *text,
 				 hints->limits_caches);
 		break;
 	default:
-		hawk_text_puts(text, "Free memory is below a quarter of the heap");
+		hawk_text_puts(text, "Free memory is below a quarter of the heap, or 128 KiB");
 	}
 }
 

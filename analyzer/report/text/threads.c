@@ -327,13 +327,14 @@ void hawk_threads_report_line(const struct hawk_threads_report *report,
 {
 	enum { WAYS_MAX = 64, COLUMN = 12 };
 	const struct hawk_threads *threads = report->threads;
+	const struct hawk_thread *shown = hawk_target_crashed_thread(report->target);
 	struct way ways[WAYS_MAX];
 	size_t count = 0;
 	uint32_t others = 0, left;
 	CLEANUP(text) struct hawk_text text = {0};
 
 	for (uint32_t i = 0; i < threads->count; i++) {
-		if (threads->items[i].thread->crashed)
+		if (threads->items[i].thread == shown)
 			continue;
 		others++;
 		count_way(ways, &count, WAYS_MAX, way_of(&threads->items[i]));

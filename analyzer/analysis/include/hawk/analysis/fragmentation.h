@@ -13,7 +13,7 @@
 #include "hawk/heap/heap.h"
 
 enum hawk_fragmentation_verdict {
-	HAWK_FRAGMENTATION_NONE = 0,   /**< free memory is below a quarter of the heap */
+	HAWK_FRAGMENTATION_NONE = 0,   /**< free memory is below a quarter of the heap, or little */
 	HAWK_FRAGMENTATION_PINNED,     /**< live blocks pin it */
 	HAWK_FRAGMENTATION_THRESHOLDS, /**< the allocator could give it back */
 	HAWK_FRAGMENTATION_ARENAS,     /**< likewise, and many arenas beside the main one have it */

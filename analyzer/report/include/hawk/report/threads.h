@@ -26,7 +26,7 @@ struct hawk_threads_report {
 	bool partial;
 };
 
-/** One line for `analyze`: what the threads do that did not crash; and deadlocks. */
+/** One line for `analyze`: what the threads do whose stack it does not show; and deadlocks. */
 void hawk_threads_report_line(const struct hawk_threads_report *report,
 			      const struct hawk_screen *screen);
 void hawk_threads_report_text(const struct hawk_threads_report *report,
