@@ -126,8 +126,8 @@ struct hawk_settings {
 	const char *exit_snapshot; /**< of run: a file */
 	bool follow;               /**< of run: processes that the program starts, too */
 	struct hawk_watch *watch;  /**< `pid` is the process that it has stopped */
-	bool on_stderr;            /**< the answer, unless it goes to a file */
-	bool only_condition;       /**< no answer unless it sets the exit code */
+	bool on_stderr;      /**< the answer, unless it goes to a file */
+	bool only_condition; /**< no answer unless it sets the exit code */
 
 	struct hawk_text tracer_options; /**< joined by ':' */
 	char **operands;                 /**< for verbs that ask a core: the operands behind it */
@@ -289,6 +289,7 @@ extern const struct hawk_verb hawk_verb_diff;
 extern const struct hawk_verb hawk_verb_ledger;
 extern const struct hawk_verb hawk_verb_export;
 extern const struct hawk_verb hawk_verb_redact;
+extern const struct hawk_verb hawk_verb_pack;
 extern const struct hawk_verb hawk_verb_snapshot;
 extern const struct hawk_verb hawk_verb_html;
 extern const struct hawk_verb hawk_verb_shell;

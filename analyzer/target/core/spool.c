@@ -78,9 +78,9 @@ struct hawk_error *hawk_core_spool_open(struct hawk_core_spool *spool, const cha
 	return spool->buffer ? open_nameless(spool, &spool->fd) : &hawk_enomem;
 }
 
-static struct hawk_error *check_length(const struct hawk_core_spool *spool, size_t more)
+struct hawk_error *hawk_core_spool_check_length(const struct hawk_core_spool *spool, uint64_t bytes)
 {
-	if (more <= spool->bytes_max - spool->bytes)
+	if (bytes <= spool->bytes_max)
 		return NULL;
 	return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
 				 "%s, and the core has more than %" PRIu64
@@ -150,6 +150,13 @@ static struct hawk_error *write_buffer(struct hawk_core_spool *spool, size_t byt
 	return err ? err : write_run(spool, run, bytes);
 }
 
+struct hawk_error *hawk_core_spool_put(struct hawk_core_spool *spool, size_t bytes)
+{
+	struct hawk_error *err = write_buffer(spool, bytes);
+
+	return err ? err : check_room(spool);
+}
+
 /** Refuses a file that is no core, by its beginning. */
 static struct hawk_error *check_beginning(const struct hawk_core_spool *spool, size_t bytes)
 {
@@ -167,13 +174,11 @@ struct hawk_error *hawk_core_spool_add(struct hawk_core_spool *spool, size_t byt
 	struct hawk_error *err = check_beginning(spool, bytes);
 
 	if (!err)
-		err = check_length(spool, bytes);
+		err = hawk_core_spool_check_length(spool, spool->bytes + bytes);
 	if (!err)
-		err = write_buffer(spool, bytes);
-	if (err)
-		return err;
+		err = hawk_core_spool_put(spool, bytes);
 	spool->bytes += bytes;
-	return check_room(spool);
+	return err;
 }
 
 struct hawk_error *hawk_core_spool_map(struct hawk_core_spool *spool, const char *path,

@@ -32,6 +32,14 @@ struct hawk_error *hawk_core_spool_open(struct hawk_core_spool *spool, const cha
 /** Adds the first `bytes` of the buffer: all of it except in the last call. */
 struct hawk_error *hawk_core_spool_add(struct hawk_core_spool *spool, size_t bytes);
 
+/** Returns an error if a core of `bytes` is too long. */
+struct hawk_error *hawk_core_spool_check_length(const struct hawk_core_spool *spool,
+						uint64_t bytes);
+
+/** Writes the first `bytes` of the buffer at spool->bytes, which stays. For threads, each with a
+ * copy of the spool and a buffer of its own. */
+struct hawk_error *hawk_core_spool_put(struct hawk_core_spool *spool, size_t bytes);
+
 /** Maps the data added, at least one byte. The result owns the file from then on. */
 struct hawk_error *hawk_core_spool_map(struct hawk_core_spool *spool, const char *path,
 				       struct hawk_core_file **ret);

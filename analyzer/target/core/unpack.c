@@ -3,7 +3,7 @@
  * @file
  * Unpacks a compressed core. A hostile input may expand without limit, so its ratio is bounded.
  */
-#include "spool.h"
+#include "frames.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -35,12 +35,18 @@ bool hawk_core_unpack_needed(const struct hawk_core_file *file)
 	return hawk_decoder_format(file->bytes, file->size);
 }
 
-static struct hawk_error *check_ratio(const struct unpacking *unpacking)
+static uint64_t data_max(const struct unpacking *unpacking)
 {
 	uint64_t most = unpacking->packed_bytes * RATIO_MAX;
+
+	return most < DATA_BYTES_MIN ? DATA_BYTES_MIN : most;
+}
+
+static struct hawk_error *check_ratio(const struct unpacking *unpacking)
+{
 	uint64_t data_bytes = unpacking->spool.data_bytes;
 
-	if (data_bytes <= DATA_BYTES_MIN || data_bytes <= most)
+	if (data_bytes <= data_max(unpacking))
 		return NULL;
 	return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
 				 "is compressed, and its %" PRIu64 " KiB unpack into more than "
@@ -92,21 +98,51 @@ static struct hawk_error *judge(const struct unpacking *unpacking, enum hawk_dec
 	return NULL;
 }
 
-static struct hawk_error *unpack_file(const struct hawk_core_file *packed,
-				      struct unpacking *unpacking, struct hawk_findings *findings)
+static struct hawk_error *unpack_frames(const struct hawk_core_file *packed,
+					const struct hawk_core_frames *frames,
+					struct unpacking *unpacking, struct hawk_findings *findings)
 {
-	struct hawk_progress progress;
+	uint64_t lost;
+	struct hawk_error *error = hawk_core_frames_unpack(frames, packed, data_max(unpacking),
+							   &unpacking->spool, &lost);
+
+	if (!error)
+		error = check_ratio(unpacking);
+	if (!error && lost)
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "core-unpack",
+				  "parts of the compressed core are damaged: %" PRIu64
+				  " bytes of memory are taken as zeros",
+				  lost);
+	return error;
+}
+
+static struct hawk_error *unpack_stream(const struct hawk_core_file *packed,
+					struct unpacking *unpacking, struct hawk_findings *findings)
+{
 	enum hawk_decoder_state state;
 	struct hawk_error *error =
 		hawk_decoder_create(packed->bytes, packed->size, &unpacking->decoder);
 
-	if (error)
-		return error;
-	hawk_progress_begin_bytes(&progress, "unpacking", packed->size);
-	error = unpack_all(unpacking, &state);
-	hawk_progress_end(&progress);
 	if (!error)
-		error = judge(unpacking, state, findings);
+		error = unpack_all(unpacking, &state);
+	return error ? error : judge(unpacking, state, findings);
+}
+
+static struct hawk_error *unpack_file(const struct hawk_core_file *packed,
+				      struct unpacking *unpacking, struct hawk_findings *findings)
+{
+	struct hawk_core_frames frames;
+	struct hawk_progress progress;
+	struct hawk_error *error;
+
+	hawk_progress_begin_bytes(&progress, "unpacking", packed->size);
+	if (hawk_core_frames_read(packed, &frames)) {
+		error = unpack_frames(packed, &frames, unpacking, findings);
+		hawk_core_frames_deinit(&frames);
+	} else {
+		error = unpack_stream(packed, unpacking, findings);
+	}
+	hawk_progress_end(&progress);
 	if (!error)
 		hawk_core_file_check(packed, findings);
 	return error;

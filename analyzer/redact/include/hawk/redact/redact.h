@@ -11,7 +11,7 @@
 #define HAWK_ANALYZER_REDACT_REDACT_H
 
 #include "hawk/graph/graph.h"
-#include "hawk/redact/file_sink.h"
+#include "hawk/output/file_sink.h"
 
 struct hawk_redact_result {
 	uint64_t bytes;      /**< of the core, before it is compressed */

@@ -3,7 +3,7 @@
  * @file
  * A file appears whole or not at all.
  */
-#include "hawk/redact/file_sink.h"
+#include "hawk/output/file_sink.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -187,6 +187,45 @@ TEST(a_name_that_ends_in_zst_is_compressed)
 	assert_int_equal(hawk_decoder_read(decoder, found, sizeof(found), &got), HAWK_DECODER_END);
 	assert_int_equal(got, 6);
 	assert_memory_equal(found, "ab\0\0\0c", 6);
+	hawk_decoder_destroy(decoder);
+	remove_folder();
+}
+
+TEST(holes_of_a_compressed_file_take_no_room)
+{
+	enum { HOLE_BYTES = 150 << 20, BUFFER_BYTES = 1 << 20 };
+	struct hawk_file_sink_settings settings = {.path = path};
+	struct hawk_file_sink *sink;
+	struct hawk_decoder *decoder;
+	static uint8_t packed[1 << 16], found[BUFFER_BYTES];
+	uint64_t bytes, all = 0, ones = 0;
+	enum hawk_decoder_state state;
+	size_t got;
+	int fd;
+
+	make_folder();
+	snprintf(path, sizeof(path), "%s/file.zst", folder);
+	sink = create(&settings);
+	check(hawk_file_sink_write(sink, "\1", 1));
+	check(hawk_file_sink_skip(sink, HOLE_BYTES));
+	check(hawk_file_sink_write(sink, "\1", 1));
+	check(hawk_file_sink_finish(sink, &bytes));
+	check(hawk_file_sink_commit(sink));
+	hawk_file_sink_destroy(sink);
+	assert_true(bytes < 8192);
+	fd = open(path, O_RDONLY);
+	assert_int_equal(read(fd, packed, sizeof(packed)), bytes);
+	close(fd);
+	check(hawk_decoder_create(packed, bytes, &decoder));
+	do {
+		state = hawk_decoder_read(decoder, found, sizeof(found), &got);
+		for (size_t i = 0; i < got; i++)
+			ones += found[i];
+		all += got;
+	} while (state == HAWK_DECODER_MORE);
+	assert_int_equal(state, HAWK_DECODER_END);
+	assert_int_equal(all, HOLE_BYTES + 2);
+	assert_int_equal(ones, 2);
 	hawk_decoder_destroy(decoder);
 	remove_folder();
 }

@@ -2,10 +2,11 @@
 /**
  * @file
  * A file with holes that is there whole or not at all (output/file.h): readable by its owner alone,
- * flushed to the disk. A name that ends in ".zst" is compressed.
+ * flushed to the disk. A name that ends in ".zst" is compressed, in frames of their own
+ * (seekable.h).
  */
-#ifndef HAWK_ANALYZER_TRAVEL_FILE_SINK_H
-#define HAWK_ANALYZER_TRAVEL_FILE_SINK_H
+#ifndef HAWK_ANALYZER_OUTPUT_FILE_SINK_H
+#define HAWK_ANALYZER_OUTPUT_FILE_SINK_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,6 +20,7 @@ struct hawk_file_sink_settings {
 	const char *path;   /**< NULL: it gets no name, see hawk_file_sink_copy() */
 	const char *folder; /**< without a path: where it lies meanwhile */
 	bool compress;      /**< without a path */
+	int level;          /**< of zstd; 0 = its default */
 	bool force;         /**< it may replace a regular file */
 };
 
@@ -37,6 +39,9 @@ struct hawk_error *hawk_file_sink_skip(struct hawk_file_sink *sink, uint64_t siz
 
 /** Writes out everything, to the disk. */
 struct hawk_error *hawk_file_sink_finish(struct hawk_file_sink *sink, uint64_t *bytes);
+
+/** The file, for questions about it. Its position is the number of bytes written. */
+int hawk_file_sink_fd(const struct hawk_file_sink *sink);
 
 /** Where this process can open it before it has its name. */
 const char *hawk_file_sink_place(const struct hawk_file_sink *sink);

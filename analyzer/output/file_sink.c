@@ -3,7 +3,7 @@
  * @file
  * Writes through compression, with holes, to a file of output/file.c.
  */
-#include "hawk/redact/file_sink.h"
+#include "hawk/output/file_sink.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,12 +16,9 @@
 #include "hawk/base/cleanup.h"
 #include "hawk/base/text.h"
 #include "hawk/output/file.h"
-#if HAWK_HAVE_ZSTD
-#include <zstd.h>
-#endif
+#include "hawk/output/seekable.h"
 
 enum {
-	ZEROS_BYTES = 1 << 16,
 	COPY_BYTES = 1 << 16,
 };
 
@@ -30,8 +27,8 @@ struct hawk_file_sink {
 	const char *path; /**< for errors */
 	struct hawk_output_file *file;
 	int fd;
-	char place[32];        /**< where it can be opened meanwhile */
-	struct packer *packer; /**< NULL = not compressed */
+	char place[32];               /**< where it can be opened meanwhile */
+	struct hawk_seekable *packer; /**< NULL = not compressed */
 };
 
 static struct hawk_error *write_all(const struct hawk_file_sink *sink, const void *bytes,
@@ -51,95 +48,6 @@ static struct hawk_error *write_all(const struct hawk_file_sink *sink, const voi
 	}
 	return NULL;
 }
-
-#if HAWK_HAVE_ZSTD
-/** A zstd frame being written. */
-struct packer {
-	ZSTD_CStream *stream;
-	size_t size;
-	uint8_t bytes[];
-};
-
-static struct hawk_error *create_packer(struct packer **ret)
-{
-	size_t size = ZSTD_CStreamOutSize();
-	struct packer *packer = calloc(1, sizeof(*packer) + size);
-
-	if (!packer)
-		return &hawk_enomem;
-	packer->size = size;
-	packer->stream = ZSTD_createCStream();
-	*ret = packer;
-	if (!packer->stream ||
-	    ZSTD_isError(ZSTD_CCtx_setParameter(packer->stream, ZSTD_c_checksumFlag, 1)))
-		return &hawk_enomem;
-	return NULL;
-}
-
-static void destroy_packer(struct packer *packer)
-{
-	if (packer)
-		ZSTD_freeCStream(packer->stream);
-	free(packer);
-}
-
-static struct hawk_error *pack(const struct hawk_file_sink *sink, const void *bytes, size_t size,
-			       ZSTD_EndDirective mode)
-{
-	struct packer *packer = sink->packer;
-	ZSTD_inBuffer in = {bytes, size, 0};
-	struct hawk_error *err = NULL;
-	size_t left = 1;
-
-	while (!err && (in.pos < in.size || (mode == ZSTD_e_end && left))) {
-		ZSTD_outBuffer out = {packer->bytes, packer->size, 0};
-
-		left = ZSTD_compressStream2(packer->stream, &out, &in, mode);
-		if (ZSTD_isError(left))
-			return hawk_error_create(HAWK_ERROR_OS, "cannot compress %s: %s",
-						 sink->path, ZSTD_getErrorName(left));
-		err = write_all(sink, packer->bytes, out.pos);
-	}
-	return err;
-}
-
-static struct hawk_error *pack_more(const struct hawk_file_sink *sink, const void *bytes,
-				    size_t size)
-{
-	return pack(sink, bytes, size, ZSTD_e_continue);
-}
-
-static struct hawk_error *pack_end(const struct hawk_file_sink *sink)
-{
-	return pack(sink, NULL, 0, ZSTD_e_end);
-}
-#else
-static struct hawk_error *create_packer(struct packer **ret)
-{
-	(void)ret;
-	return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
-				 "this hawk-core was built without zstd: choose a name that does "
-				 "not end in .zst");
-}
-
-static void destroy_packer(struct packer *packer)
-{
-	(void)packer;
-}
-
-static struct hawk_error *pack_more(const struct hawk_file_sink *sink, const void *bytes,
-				    size_t size)
-{
-	(void)sink, (void)bytes, (void)size;
-	return NULL;
-}
-
-static struct hawk_error *pack_end(const struct hawk_file_sink *sink)
-{
-	(void)sink;
-	return NULL;
-}
-#endif
 
 static bool ends_in_zst(const char *path)
 {
@@ -200,10 +108,9 @@ struct hawk_error *hawk_file_sink_create(const struct hawk_file_sink_settings *s
 	sink->settings = settings;
 	sink->path = settings->path ? settings->path : settings->folder;
 	sink->fd = -1;
-	if (compress)
-		err = create_packer(&sink->packer);
-	if (!err)
-		err = open_file(sink);
+	err = open_file(sink);
+	if (!err && compress)
+		err = hawk_seekable_create(sink->fd, sink->path, settings->level, &sink->packer);
 	if (err) {
 		hawk_file_sink_destroy(sink);
 		return err;
@@ -214,28 +121,22 @@ struct hawk_error *hawk_file_sink_create(const struct hawk_file_sink_settings *s
 
 struct hawk_error *hawk_file_sink_write(struct hawk_file_sink *sink, const void *bytes, size_t size)
 {
-	return sink->packer ? pack_more(sink, bytes, size) : write_all(sink, bytes, size);
+	return sink->packer ? hawk_seekable_write(sink->packer, bytes, size)
+			    : write_all(sink, bytes, size);
 }
 
 struct hawk_error *hawk_file_sink_skip(struct hawk_file_sink *sink, uint64_t size)
 {
-	static const uint8_t zeros[ZEROS_BYTES];
-	struct hawk_error *err = NULL;
-
-	if (!sink->packer && lseek(sink->fd, (off_t)size, SEEK_CUR) < 0)
+	if (sink->packer)
+		return hawk_seekable_skip(sink->packer, size);
+	if (lseek(sink->fd, (off_t)size, SEEK_CUR) < 0)
 		return hawk_error_os(errno, "cannot write", sink->path);
-	while (sink->packer && size && !err) {
-		size_t some = size < sizeof(zeros) ? (size_t)size : sizeof(zeros);
-
-		err = pack_more(sink, zeros, some);
-		size -= some;
-	}
-	return err;
+	return NULL;
 }
 
 struct hawk_error *hawk_file_sink_finish(struct hawk_file_sink *sink, uint64_t *bytes)
 {
-	struct hawk_error *err = sink->packer ? pack_end(sink) : NULL;
+	struct hawk_error *err = sink->packer ? hawk_seekable_finish(sink->packer) : NULL;
 	off_t end = err ? 0 : lseek(sink->fd, 0, SEEK_CUR);
 
 	if (!err && (end < 0 || ftruncate(sink->fd, end) || fsync(sink->fd)))
@@ -243,6 +144,11 @@ struct hawk_error *hawk_file_sink_finish(struct hawk_file_sink *sink, uint64_t *
 	if (!err)
 		*bytes = (uint64_t)end;
 	return err;
+}
+
+int hawk_file_sink_fd(const struct hawk_file_sink *sink)
+{
+	return sink->fd;
 }
 
 const char *hawk_file_sink_place(const struct hawk_file_sink *sink)
@@ -279,7 +185,7 @@ void hawk_file_sink_destroy(struct hawk_file_sink *sink)
 {
 	if (!sink)
 		return;
-	destroy_packer(sink->packer);
+	hawk_seekable_destroy(sink->packer);
 	hawk_output_file_destroy(sink->file);
 	if (sink->fd >= 0)
 		close(sink->fd);
