@@ -29,7 +29,7 @@ enum { FILES_MAX = 1 << 16, FOLDERS_MAX = 16, ATTRIBUTE_BYTES = 64, PATTERN_BYTE
 static const uint64_t NS_PER_S = 1000000000;
 
 static const char *const patterns[] = {"core", "core.*", "*.core", "*.core.*", "*.crash", NULL};
-static const char *const abrt_patterns[] = {"coredump", "coredump.*", NULL};
+static const char *const below_patterns[] = {"coredump", "coredump.*", "core.zst", NULL};
 static const char *const usual_folders[] = {
 	"/var/lib/systemd/coredump", "/var/crash",    "/var/lib/apport/coredump",
 	"/var/spool/abrt",           "/var/tmp/abrt", ".",
@@ -186,10 +186,10 @@ static bool matches(const struct search *search, const char *name)
 
 static struct hawk_error *look_through(struct search *search, const char *folder);
 
-/** Looks into a problem directory of ABRT: "coredump" lies in a directory of its own. */
+/** Looks into a directory of one crash, as ABRT and "hawk-core handler" make them. */
 static struct hawk_error *look_below(struct search *search, const char *folder, const char *name)
 {
-	struct search below = {.list = search->list, .patterns = abrt_patterns};
+	struct search below = {.list = search->list, .patterns = below_patterns};
 	CLEANUP(free_ptr) char *path = NULL;
 	struct stat status;
 
@@ -205,7 +205,7 @@ static struct hawk_error *look_below(struct search *search, const char *folder, 
 
 static struct hawk_error *look_through(struct search *search, const char *folder)
 {
-	bool is_abrt = search->patterns == abrt_patterns;
+	bool is_below = search->patterns == below_patterns;
 	DIR *directory = opendir(folder);
 	struct hawk_error *err = NULL;
 	struct dirent *file;
@@ -220,7 +220,7 @@ static struct hawk_error *look_through(struct search *search, const char *folder
 		}
 		if (matches(search, file->d_name) && file->d_type != DT_DIR)
 			err = add_file(search->list, folder, file->d_name);
-		else if (!is_abrt && (file->d_type == DT_DIR || file->d_type == DT_UNKNOWN))
+		else if (!is_below && (file->d_type == DT_DIR || file->d_type == DT_UNKNOWN))
 			err = look_below(search, folder, file->d_name);
 	}
 	closedir(directory);
@@ -271,17 +271,33 @@ struct hawk_error *hawk_core_list_make(const char *const *folders, size_t count,
 	return finish(ret, err);
 }
 
-/** Splits the kernel's core_pattern, if it is a path, into a directory and a pattern of names. */
+/** Finds the directory of "|.../hawk-core handler --to=DIR ...". */
+static bool read_handler(char *folder)
+{
+	char *to = folder[0] == '|' ? strstr(folder, " handler --to=") : NULL;
+
+	if (!to)
+		return false;
+	to += strlen(" handler --to=");
+	to[strcspn(to, " ")] = 0;
+	memmove(folder, to, strlen(to) + 1);
+	return true;
+}
+
+/** Splits the kernel's core_pattern, if it is a path or our handler, into a directory and a pattern
+ * of names. */
 static bool read_core_pattern(char *folder, char *names)
 {
 	CLEANUP(close_fd) int fd = open("/proc/sys/kernel/core_pattern", O_RDONLY | O_CLOEXEC);
 	ssize_t bytes = fd < 0 ? -1 : read(fd, folder, PATTERN_BYTES - 1);
 	char *slash;
 
-	if (bytes <= 0 || folder[0] != '/')
+	if (bytes <= 0)
 		return false;
 	folder[bytes] = 0;
 	folder[strcspn(folder, "\n")] = 0;
+	if (folder[0] != '/')
+		return read_handler(folder);
 	slash = strrchr(folder, '/');
 	for (const char *at = slash + 1; *at; at++) {
 		*names++ = *at == '%' ? '*' : *at;

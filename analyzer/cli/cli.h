@@ -126,6 +126,12 @@ struct hawk_settings {
 	const char *exit_snapshot; /**< of run: a file */
 	bool follow;               /**< of run: processes that the program starts, too */
 	struct hawk_watch *watch;  /**< `pid` is the process that it has stopped */
+	struct {
+		const char *to; /**< a directory */
+		uint64_t keep, max_size, max_time, min_free;
+		bool no_core;
+		bool install;
+	} handler;
 	bool on_stderr;      /**< the answer, unless it goes to a file */
 	bool only_condition; /**< no answer unless it sets the exit code */
 
@@ -290,6 +296,7 @@ extern const struct hawk_verb hawk_verb_ledger;
 extern const struct hawk_verb hawk_verb_export;
 extern const struct hawk_verb hawk_verb_redact;
 extern const struct hawk_verb hawk_verb_pack;
+extern const struct hawk_verb hawk_verb_handler;
 extern const struct hawk_verb hawk_verb_snapshot;
 extern const struct hawk_verb hawk_verb_html;
 extern const struct hawk_verb hawk_verb_shell;
