@@ -45,8 +45,8 @@ def compress(tool):
     return path
 
 
-def check_same(packed, what):
-    for verb in ("analyze", "leaks", "growth"):
+def check_same(packed, what, verbs=("analyze", "leaks", "growth")):
+    for verb in verbs:
         plain, unpacked = ask(core, verb, "--json"), ask(packed, verb, "--json")
         hawk.expect_equal(unpacked.returncode, plain.returncode, f"{verb} of {what}")
         hawk.expect(answer(unpacked) == answer(plain), f"{verb} of {what} differs")
@@ -224,7 +224,7 @@ for tool in TOOLS:
 if not tried:
     hawk.skip("built without any of the libraries")
 report = report_of_apport()
-check_same(report, "apport")
+check_same(report, "apport", ("analyze",))
 check_cut(report, "apport", 80)
 check_folder(tried[0])
 check_pipe(tried[0])
