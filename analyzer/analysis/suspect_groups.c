@@ -6,11 +6,13 @@
  * lead its keys and values, and the one object that holds the map does not.
  *
  * A single large block above them, such as a hash table, belongs to the structure, without leading
- * it.
+ * it. Two such structures are one if one block holds both and one function filled both: a table
+ * with an array of keys and one of values.
  */
 #include "suspect_groups.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "hawk/base/cleanup.h"
 
@@ -23,6 +25,7 @@ enum {
 struct grouping {
 	struct hawk_suspects *suspects;
 	const struct hawk_heap *heap;
+	struct hawk_site_names *names;
 	const uint8_t *startup;
 	uint32_t *tops;
 	uint64_t *sums;  /**< zeros */
@@ -113,6 +116,49 @@ static void give_block(const struct grouping *grouping, size_t number, bool *gon
 	}
 }
 
+/** Returns the function of the site, or who called a runtime; NULL = not known. */
+static const char *maker_of(const struct grouping *grouping, uint32_t site)
+{
+	const struct hawk_site_name *name = hawk_site_name(grouping->names, site);
+
+	return name->runtime || !name->function ? name->caller : name->function;
+}
+
+/** Returns the innermost node above both; that of no site if no one block holds both. */
+static uint32_t common_holder(const struct hawk_site_tree_node *nodes, uint32_t a, uint32_t b)
+{
+	while (a != b)
+		if (nodes[a].depth >= nodes[b].depth)
+			a = nodes[a].parent;
+		else
+			b = nodes[b].parent;
+	return a;
+}
+
+/** Makes both structures that of their common holder if one function filled both. */
+static void join_pair(const struct grouping *grouping, struct hawk_suspect *a,
+		      struct hawk_suspect *b)
+{
+	const struct hawk_site_tree_node *nodes = grouping->suspects->tree.nodes;
+	const char *makers[] = {maker_of(grouping, a->site), maker_of(grouping, b->site)};
+	uint32_t holder = common_holder(nodes, a->group, b->group);
+
+	if (a->group && b->group && makers[0] && makers[1] && !strcmp(makers[0], makers[1]) &&
+	    nodes[holder].kind == HAWK_TREE_SITE &&
+	    grouping->below[holder] >= nodes[holder].cum_bytes / 2)
+		a->group = b->group = holder;
+}
+
+static void join_tables(const struct grouping *grouping, const bool *gone)
+{
+	struct hawk_suspects *suspects = grouping->suspects;
+
+	for (size_t i = 0; i < suspects->count; i++)
+		for (size_t j = 0; j < i; j++)
+			if (!gone[i] && !gone[j])
+				join_pair(grouping, &suspects->items[i], &suspects->items[j]);
+}
+
 /** Returns the suspect whose structure contains that of suspect `number`; NULL = none. */
 static struct hawk_suspect *find_owner(struct hawk_suspects *suspects, size_t number,
 				       const bool *gone)
@@ -138,6 +184,7 @@ static void join(const struct grouping *grouping)
 
 	for (size_t i = 0; i < suspects->count; i++)
 		give_block(grouping, i, gone);
+	join_tables(grouping, gone);
 	for (size_t i = 0; i < suspects->count; i++) {
 		struct hawk_suspect *owner = find_owner(suspects, i, gone);
 
@@ -239,8 +286,8 @@ static void find_structures(const struct grouping *grouping, struct hawk_chosen 
 
 struct hawk_error *hawk_suspects_group(const struct hawk_graph *graph,
 				       const struct hawk_dominators *dominators,
-				       struct hawk_root_namer *namer, const uint8_t *startup,
-				       struct hawk_suspects *suspects)
+				       struct hawk_root_namer *namer, struct hawk_site_names *names,
+				       const uint8_t *startup, struct hawk_suspects *suspects)
 {
 	struct hawk_error *err = make_tree(graph, dominators, namer, suspects);
 	size_t nodes = (size_t)suspects->tree.count + 1;
@@ -251,6 +298,7 @@ struct hawk_error *hawk_suspects_group(const struct hawk_graph *graph,
 	struct grouping grouping = {
 		.suspects = suspects,
 		.heap = graph->heap,
+		.names = names,
 		.startup = startup,
 		.tops = hawk_site_tree_tops(&suspects->tree),
 		.sums = calloc(nodes, sizeof(uint64_t)),

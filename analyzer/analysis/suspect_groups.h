@@ -12,7 +12,7 @@
  * site. Needs the suspects' facts. Sites with `startup` (by site, any bit of 1) lead nothing. */
 struct hawk_error *hawk_suspects_group(const struct hawk_graph *graph,
 				       const struct hawk_dominators *dominators,
-				       struct hawk_root_namer *namer, const uint8_t *startup,
-				       struct hawk_suspects *suspects);
+				       struct hawk_root_namer *namer, struct hawk_site_names *names,
+				       const uint8_t *startup, struct hawk_suspects *suspects);
 
 #endif

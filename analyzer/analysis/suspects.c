@@ -204,17 +204,22 @@ static int compare(const void *left, const void *right)
 {
 	const struct hawk_suspect *a = left, *b = right;
 
+	if (a->is_first != b->is_first)
+		return a->is_first ? -1 : 1;
 	if (bytes_of(a) != bytes_of(b))
 		return bytes_of(a) > bytes_of(b) ? -1 : 1;
 	return a->site < b->site ? -1 : a->site > b->site;
 }
 
 /** Keeps the largest ones, and those that leak. */
-static void limit(struct hawk_suspects *suspects, bool full)
+static void limit(struct hawk_suspects *suspects, bool has_ages, bool full)
 {
 	uint64_t least = suspects->heap_bytes / (full ? SHARE_MIN_FULL : SHARE_MIN);
 	size_t kept = 0, large = full ? LARGE_MAX_FULL : LARGE_MAX;
 
+	for (size_t i = 0; i < suspects->count && !has_ages; i++)
+		suspects->items[i].is_first =
+			suspects->items[i].leaks && bytes_of(&suspects->items[i]) >= least;
 	qsort(suspects->items, suspects->count, sizeof(*suspects->items), compare);
 	for (size_t i = 0; i < suspects->count; i++) {
 		uint64_t bytes = bytes_of(&suspects->items[i]);
@@ -251,10 +256,12 @@ static void find_examples(const struct hawk_heap *heap, const struct hawk_module
 	}
 }
 
-struct hawk_error *
-hawk_suspects_find(const struct hawk_graph *graph, const struct hawk_reach *reach,
-		   const struct hawk_dominators *dominators, struct hawk_root_namer *namer,
-		   const struct hawk_module_words *modules, bool full, struct hawk_suspects *ret)
+struct hawk_error *hawk_suspects_find(const struct hawk_graph *graph,
+				      const struct hawk_reach *reach,
+				      const struct hawk_dominators *dominators,
+				      struct hawk_root_namer *namer, struct hawk_site_names *names,
+				      const struct hawk_module_words *modules, bool full,
+				      struct hawk_suspects *ret)
 {
 	CLEANUP(free_ptr) struct hawk_site_ages *ages = NULL;
 	CLEANUP(free_ptr) uint8_t *marks = NULL;
@@ -273,12 +280,12 @@ hawk_suspects_find(const struct hawk_graph *graph, const struct hawk_reach *reac
 	for (size_t i = 0; !err && i < ret->count; i++)
 		judge(graph, ages, &ret->items[i]);
 	if (!err)
-		err = hawk_suspects_group(graph, dominators, namer, marks, ret);
+		err = hawk_suspects_group(graph, dominators, namer, names, marks, ret);
 	if (err)
 		return err;
 	for (size_t i = 0; i < ret->count; i++)
 		judge(graph, ages, &ret->items[i]);
-	limit(ret, full);
+	limit(ret, graph->heap->knows & HAWK_HEAP_AGES, full);
 	find_examples(graph->heap, modules, ret);
 	return find_retained(graph, ret);
 }

@@ -262,7 +262,7 @@ static struct hawk_error *make_suspects(struct hawk_session *session, struct sus
 		err = hawk_session_report(session);
 	if (!err)
 		err = hawk_suspects_find(session->graph, session->report.reach, session->dominators,
-					 session->report.roots,
+					 session->report.roots, session->report.names,
 					 hawk_block_types_modules(ret->leaks.report.types),
 					 session->settings->full, &ret->found);
 	if (!err || (hawk_error_code(err) != HAWK_ERROR_UNSUPPORTED &&

@@ -43,7 +43,8 @@ static struct hawk_error *make_suspect(struct hawk_session *session,
 		err = hawk_session_report(session);
 	if (!err)
 		err = hawk_suspects_find(session->graph, session->report.reach, session->dominators,
-					 session->report.roots, NULL, false, &suspects);
+					 session->report.roots, session->report.names, NULL, false,
+					 &suspects);
 	if (!err && suspects.count) {
 		ret->step = step_of(profile, &session->heap->sites[suspects.items[0].site]);
 		hawk_suspect_append_holder(&suspects, &suspects.items[0], session->report.names,

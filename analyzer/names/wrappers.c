@@ -91,9 +91,10 @@ static bool cut_digit(const char *name, size_t *length)
 /** Cuts off what says how it is allocated: "zmalloc_usable", "g_malloc0_n". */
 static void cut_manner(const char *name, size_t *length)
 {
-	static const char *const endings[] = {
-		"_usable", "_num", "_n",      "array",   "_aligned", "zero",      "internal",
-		"rawnn",   "raw",  "_or_die", "_nofail", "_x",       "withretry", "_"};
+	static const char *const endings[] = {"_usable", "_num",      "_n",       "array",
+					      "aligned", "zero",      "internal", "extended",
+					      "rawnn",   "raw",       "_or_die",  "_nofail",
+					      "_x",      "withretry", "_"};
 	bool cut = true;
 
 	while (cut) {
@@ -118,10 +119,29 @@ static bool ends_with_any(const char *name, size_t length, const char *const *en
 static bool is_library_wrapper(const char *name)
 {
 	static const char *const starts[] = {
-		"sdsnew",    "sdstrynew", "sdsempty",     "sdsdup",          "sdscat",
-		"sdscpy",    "sdsfrom",   "sdsmakeroom",  "sdsgrow",         "sdsresize",
-		"sdsremove", "sdsjoin",   "strbuf_",      "g_string_",       "g_strconcat",
-		"g_strdup_", "g_slice_",  "pyobject_new", "pyobject_gc_new", "pyobject_gc_resize",
+		"sdsnew",
+		"sdstrynew",
+		"sdsempty",
+		"sdsdup",
+		"sdscat",
+		"sdscpy",
+		"sdsfrom",
+		"sdsmakeroom",
+		"sdsgrow",
+		"sdsresize",
+		"sdsremove",
+		"sdsjoin",
+		"strbuf_",
+		"g_string_",
+		"g_strconcat",
+		"g_strdup_",
+		"g_slice_",
+		"pyobject_new",
+		"pyobject_gc_new",
+		"pyobject_gc_resize",
+		"allocsetcontextcreate",
+		"slabcontextcreate",
+		"generationcontextcreate",
 	};
 
 	name += strspn(name, "_");

@@ -106,6 +106,22 @@ def check_server():
         hawk.expect(words in section, f"{words!r} in {section}")
 
 
+def check_table():
+    """The keys and values that one function put into one table are one suspect. Without ages, what is lost comes first."""
+    program = hawk.compile_program(os.path.join(folder, "two_arrays"), ["two_arrays.c"])
+    traced = hawk.put_aside(hawk.crash([program], hawk.tracer_environment(), folder)[0])
+    table, lost = document(traced)["suspects"]
+    hawk.expect_equal((table["structure"]["objects"], len(table["structure"]["parts"]), lost["holder"]["kind"]),
+                      (2 * 4000 + 3, 4, "lost"), f"traced: {table}")
+    section = " ".join(section_of(text_of(traced)).split())
+    hawk.expect("1. remember two_arrays.c" in section and "2. forget two_arrays.c" in section, section)
+    untraced = hawk.crash([program], hawk.plain_environment(), folder)[0]
+    lost, table = document(untraced)["suspects"]
+    hawk.expect_equal((lost["holder"]["kind"], table["holder"]["kind"]), ("lost", "root"), "untraced")
+    section = " ".join(section_of(text_of(untraced)).split())
+    hawk.expect("so what is lost stands first. 1. malloc, 104 bytes" in section, section)
+
+
 def check_commands():
     """Suggested commands work unchanged, whatever the core's name."""
     for name in ("core", "a core's\tname $HOME `x` \\ \"q\"", "-core", "köre\n" * 12):

@@ -27,7 +27,10 @@ enum {
 
 #define HELD_BY "  held by "
 
-enum { LEFT_OUT_SHARE = 20 /* of the heap: left-out start-up memory that is mentioned */ };
+enum {
+	LEFT_OUT_SHARE = 20, /**< of the heap: left-out start-up memory that is mentioned */
+	NOISE_SHARE = 100,   /**< of a site: possibly lost blocks that are mentioned */
+};
 
 static uint64_t lost_bytes(const struct hawk_suspect *suspect)
 {
@@ -163,44 +166,54 @@ static void append_doubt(const struct hawk_suspects_report *suspects, uint64_t u
 			       "perhaps with the blocks that nothing leads to.");
 }
 
-/** Appends how it is reached, if its holder does not show that. */
+/** Appends how it is reached. `said`: what is lost was told. */
 static void append_reach(const struct hawk_suspects_report *suspects,
-			 const struct hawk_suspect *suspect, struct hawk_text *text)
+			 const struct hawk_suspect *suspect, bool said, struct hawk_text *text)
 {
 	uint64_t possibly = suspect->facts.reach_bytes[HAWK_REACH_POSSIBLY];
-	bool said = suspects->found->tree.nodes[suspect->holder.top].kind == HAWK_TREE_LOST;
 	uint64_t lost = lost_bytes(suspect), all = suspect->facts.bytes;
 
 	if (!suspect->facts.reach_known)
 		append_doubt(suspects, lost, text);
 	else if (lost && !said && !suspect->part_count)
 		hawk_text_printf(text, " %s of it is lost.", part_of(lost, all, true).text);
-	else if (possibly)
+	else if (possibly && possibly >= all / NOISE_SHARE)
 		hawk_text_printf(text,
 				 " %s of it is possibly lost: pointers lead only to the inside of "
 				 "blocks.",
 				 part_of(possibly, all, true).text);
 }
 
+static bool has_name_of(const struct hawk_suspects_report *suspects, uint32_t site, uint32_t other)
+{
+	CLEANUP(text) struct hawk_text left = {0}, right = {0};
+
+	append_name(suspects, site, &left);
+	append_name(suspects, other, &right);
+	return !strcmp(hawk_text_string(&left), hawk_text_string(&right));
+}
+
 /** "In all, 12 MiB in 300,000 blocks are lost through it, among them those of make_cell." */
 static void append_followers(const struct hawk_suspects_report *suspects,
 			     const struct hawk_suspect *suspect, struct hawk_text *text)
 {
-	size_t count = suspect->follower_count, said = 0, names;
+	const uint32_t *sites = suspect->followers;
+	size_t said = 0;
 
-	if (!count)
+	if (!suspect->follower_count)
 		return;
-	hawk_text_printf(text, " In all, %s in %s blocks are lost through it, among them those of ",
+	hawk_text_printf(text, " In all, %s in %s blocks are lost through it",
 			 hawk_quantity_bytes(suspect->lost.bytes).text,
 			 hawk_quantity_count(suspect->lost.objects).text);
-	names = text->size;
-	for (size_t i = 0; i < count && said < STEPS; i++) {
-		CLEANUP(text) struct hawk_text name = {0};
+	for (size_t i = 0; i < suspect->follower_count && said < STEPS; i++) {
+		bool known = has_name_of(suspects, sites[i], suspect->site);
 
-		append_name(suspects, suspect->followers[i], &name);
-		if (i && name.bytes && text->bytes && strstr(text->bytes + names, name.bytes))
+		for (size_t j = 0; j < i && !known; j++)
+			known = has_name_of(suspects, sites[i], sites[j]);
+		if (known)
 			continue;
-		hawk_text_printf(text, "%s%s", said++ ? ", " : "", name.bytes ? name.bytes : "?");
+		hawk_text_puts(text, said++ ? ", " : ", among them those of ");
+		append_name(suspects, sites[i], text);
 	}
 	hawk_text_puts(text, ".");
 }
@@ -237,15 +250,22 @@ const char *hawk_suspects_type(const struct hawk_suspects_report *suspects,
 
 /* "Lost: its blocks keep each other alive, in 849 cycles like this one of 3: Session +88 -> ..." */
 static void append_cycle(const struct hawk_suspects_report *suspects,
-			 const struct hawk_screen *screen, const struct hawk_leak_cycle *cycle,
-			 struct hawk_text *text)
+			 const struct hawk_screen *screen, const struct hawk_suspect *suspect,
+			 const struct hawk_leak_cycle *cycle, struct hawk_text *text)
 {
-	if (cycle->cycles == 1)
-		hawk_text_puts(text, "Lost: its blocks keep each other alive, in a cycle");
+	uint64_t lost = lost_bytes(suspect), all = suspect->facts.bytes;
+
+	if (lost < all)
+		hawk_text_printf(text, "%s of it is lost: these blocks",
+				 part_of(lost, all, true).text);
 	else
-		hawk_text_printf(
-			text, "Lost: its blocks keep each other alive, in %s cycles like this one",
-			hawk_quantity_count(cycle->cycles).text);
+		hawk_text_puts(text, "Lost: its blocks");
+	hawk_text_puts(text, " keep each other alive, in ");
+	if (cycle->cycles == 1)
+		hawk_text_puts(text, "a cycle");
+	else
+		hawk_text_printf(text, "%s cycles like this one",
+				 hawk_quantity_count(cycle->cycles).text);
 	hawk_text_printf(text, " of %s: ", hawk_quantity_count(cycle->length).text);
 	hawk_leak_cycle_append_way(suspects->leaks, screen, cycle, text);
 	hawk_leak_cycle_append_cut(suspects->leaks, screen, cycle, text);
@@ -284,6 +304,7 @@ void hawk_suspects_append_story(const struct hawk_suspects_report *suspects,
 				const struct hawk_suspect *suspect, struct hawk_text *text)
 {
 	const struct hawk_leak_cycle *cycle = hawk_suspects_cycle(suspects, suspect);
+	uint32_t holder = suspects->found->tree.nodes[suspect->holder.top].kind;
 	uint64_t bytes = suspect->facts.inuse_bytes;
 
 	if (suspect->part_count) {
@@ -293,11 +314,11 @@ void hawk_suspects_append_story(const struct hawk_suspects_report *suspects,
 		hawk_text_puts(text, ". ");
 	}
 	if (cycle)
-		append_cycle(suspects, screen, cycle, text);
+		append_cycle(suspects, screen, suspect, cycle, text);
 	else
 		append_holder(suspects, suspect, text);
 	hawk_text_puts(text, ".");
-	append_reach(suspects, suspect, text);
+	append_reach(suspects, suspect, cycle || holder == HAWK_TREE_LOST, text);
 	append_followers(suspects, suspect, text);
 	if (!suspect->part_count && hawk_quantity_more_bytes(suspect->retained, bytes) &&
 	    (!suspect->follower_count || suspect->retained > suspect->lost.bytes))
@@ -327,7 +348,7 @@ static void append_part(const struct hawk_suspects_report *suspects,
 				      SIZE_MAX);
 		alike = i != number && !strcmp(hawk_text_string(&other), hawk_text_string(&plain));
 	}
-	if (alike && name->callee && !name->runtime)
+	if (alike && name->callee && !name->runtime && !hawk_function_name_is_wrapper(name->callee))
 		told.function = name->callee;
 	hawk_site_name_append(text, &told, width);
 }
@@ -362,7 +383,8 @@ static void append_root(const struct hawk_suspects_report *suspects,
 {
 	const struct hawk_site_tree_node *top = &suspects->found->tree.nodes[suspect->holder.top];
 
-	if (suspects->pointers->heap->knows & HAWK_HEAP_STACKS || width <= ROOT_WIDTH_MIN ||
+	if (suspects->pointers->heap->knows & HAWK_HEAP_STACKS || suspect->lost.objects ||
+	    width <= ROOT_WIDTH_MIN ||
 	    (top->kind != HAWK_TREE_ROOT && top->kind != HAWK_TREE_SEVERAL))
 		return;
 	hawk_text_puts(text, HELD_BY);
@@ -467,8 +489,8 @@ static void put_end(const struct hawk_suspects_report *suspects, const struct ha
 	if (!(suspects->pointers->heap->knows & HAWK_HEAP_AGES)) {
 		hawk_screen_paragraph(
 			screen,
-			"Their growth is unknown, because ages of blocks need the tracer: "
-			"tables filled at start may be among these.",
+			"Ages of blocks need the tracer. Without them a table filled at start "
+			"looks like a leak, so what is lost stands first.",
 			0, 0);
 		hawk_output_puts(screen->output, "\n");
 		return;

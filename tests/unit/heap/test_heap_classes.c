@@ -157,14 +157,14 @@ CLASS_TEST(suspects_are_classes)
 	struct hawk_json json;
 
 	check(hawk_suspects_find(&world->graph, &world->reach, &world->dominators,
-				 world->report.roots, NULL, true, &found));
+				 world->report.roots, world->report.names, NULL, true, &found));
 	assert_true(found.count >= 1);
 	hawk_next_of_suspects(&report, &next);
 	class_world_begin(world, true);
 	hawk_report_suspects(&report, &world->screen);
 	class_world_end(world);
 	class_world_expect(world, "Order");
-	class_world_expect(world, "ages of blocks need the tracer");
+	class_world_expect(world, "Ages of blocks need the tracer.");
 	class_world_begin_json(world, &json);
 	hawk_report_suspects_json(&report, &json);
 	class_world_end_json(world, &json);

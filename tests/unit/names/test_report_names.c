@@ -205,6 +205,8 @@ TEST(a_wrapper_of_an_allocator_is_known_by_its_name)
 		"sdscatfmt",
 		"_PyObject_GC_New",
 		"g_string_append",
+		"MemoryContextAllocZeroAligned",
+		"AllocSetContextCreateInternal",
 		"node::UncheckedMalloc<char>(unsigned long)",
 		"char* node::Realloc<char>(char*, unsigned long)",
 		"v8::internal::Malloced::operator new(unsigned long)",

@@ -5,7 +5,8 @@
  * site, and that site's pointers, retained size, holder and growth.
  *
  * Large sites are one suspect if blocks of one site dominate them: the nodes of a map hold its keys
- * and values. Sites that were filled at start and grow no more are left out.
+ * and values. Sites that were filled at start and grow no more are left out. Heaps without ages
+ * cannot tell those from leaks; large suspects that are lost come first there.
  */
 #ifndef HAWK_ANALYZER_ANALYSIS_SUSPECTS_H
 #define HAWK_ANALYZER_ANALYSIS_SUSPECTS_H
@@ -34,6 +35,7 @@ struct hawk_suspect_part {
 struct hawk_suspect {
 	uint32_t site; /**< the lead: index into the heap's sites */
 	bool leaks;    /**< lost, or a leak with high confidence: listed however small */
+	bool is_first; /**< large, and certain while the growth of others is unknown */
 	/** Lost through its definitely lost blocks, these included; 0 = nothing but themselves. */
 	struct hawk_chosen lost;
 	uint32_t followers[HAWK_SUSPECTS_MAX]; /**< large sites whose blocks it lost, not itself */
@@ -64,10 +66,12 @@ struct hawk_suspects {
 
 /** `reach` and `dominators` follow all pointers. `modules`: to read types of examples; NULL = do
  * not. `full`: more suspects, and smaller ones. Deinitialize `*ret` in any case. */
-struct hawk_error *
-hawk_suspects_find(const struct hawk_graph *graph, const struct hawk_reach *reach,
-		   const struct hawk_dominators *dominators, struct hawk_root_namer *namer,
-		   const struct hawk_module_words *modules, bool full, struct hawk_suspects *ret);
+struct hawk_error *hawk_suspects_find(const struct hawk_graph *graph,
+				      const struct hawk_reach *reach,
+				      const struct hawk_dominators *dominators,
+				      struct hawk_root_namer *namer, struct hawk_site_names *names,
+				      const struct hawk_module_words *modules, bool full,
+				      struct hawk_suspects *ret);
 /** Fills `sites` with those between the holder's top and the suspect, the outermost first; returns
  * their number. */
 size_t hawk_suspect_steps(const struct hawk_suspects *suspects, const struct hawk_suspect *suspect,
