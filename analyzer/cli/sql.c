@@ -79,7 +79,7 @@ const struct hawk_verb hawk_verb_sql = {
 	.details = "Runs QUERY over the tables blocks, sites, frames, edges, roots, leaks, "
 		   "retained, sums, pins, threads, mappings and modules; \".tables\" as QUERY "
 		   "lists them, \".schema\" their columns. Addresses are integers: addr(x) writes "
-		   "one as 0x...",
+		   "one as 0x...; short(x) shortens names and types.",
 	.options = options,
 	.shared = HAWK_TAKES_TARGET | HAWK_TAKES_OUTPUT,
 	.exit_codes =

@@ -7,11 +7,14 @@
 #include <string.h>
 
 #include "state.h"
+#include "hawk/base/cleanup.h"
 #include "hawk/base/numbers.h"
+#include "hawk/names/function_name.h"
 
 enum {
 	STEPS_BETWEEN = 1 << 12,      /**< of SQLite's, looks at the clock */
 	MEMORY_BYTES_MAX = 512 << 20, /**< of SQLite's own, without files that it sorts in */
+	SHORT_COLUMNS = 60,
 };
 
 static const uint64_t NS_PER_S = 1000000000;
@@ -74,6 +77,22 @@ static void address_text(sqlite3_context *context, int count, sqlite3_value **va
 	sqlite3_result_text(context, text, -1, sqlite3_free);
 }
 
+/** short(name): a function or type as other verbs show it. */
+static void short_name(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	const char *name = (const char *)sqlite3_value_text(values[0]);
+	CLEANUP(text) struct hawk_text text = {0};
+
+	(void)count;
+	if (!name)
+		return;
+	hawk_function_name_append(&text, name, SHORT_COLUMNS);
+	if (text.failed)
+		sqlite3_result_error_nomem(context);
+	else
+		sqlite3_result_text(context, hawk_text_string(&text), -1, SQLITE_TRANSIENT);
+}
+
 bool hawk_sql_is_late(const struct hawk_sql *sql)
 {
 	return sql->deadline_ns && hawk_now_ns(CLOCK_MONOTONIC) >= sql->deadline_ns;
@@ -121,7 +140,10 @@ static bool register_all(struct hawk_sql *sql)
 		if (!hawk_sql_register(sql, hawk_sql_tables[i]))
 			return false;
 	return sqlite3_create_function(sql->database, "addr", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC,
-				       NULL, address_text, NULL, NULL) == SQLITE_OK;
+				       NULL, address_text, NULL, NULL) == SQLITE_OK &&
+	       sqlite3_create_function(sql->database, "short", 1,
+				       SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, short_name, NULL,
+				       NULL) == SQLITE_OK;
 }
 
 struct hawk_error *hawk_sql_open(const struct hawk_sql_source *source, struct hawk_sql **ret)

@@ -50,6 +50,8 @@ def check_blocks():
                           rows(f"SELECT address FROM blocks WHERE {scan}"), condition)
     types = {row["type"]: row["n"] for row in
              rows("SELECT type, count(*) AS n FROM blocks WHERE type NOT NULL GROUP BY type")}
+    long = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
+    hawk.expect_equal(one(f"SELECT short('{long}')"), "std::string", "a short name")
     half = holder_world.SESSIONS // 2
     hawk.expect_equal((types.get("Session"), types.get("Connection")), (half, half), "types")
     hawk.expect_equal(one(f"SELECT retained FROM blocks WHERE address = {truth['hub']}"),
