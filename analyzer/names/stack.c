@@ -13,6 +13,7 @@
 #include "hawk/base/array.h"
 #include "hawk/base/cleanup.h"
 #include "hawk/names/function_name.h"
+#include "hawk/symbols/dwarf_types.h"
 #include "stack_fold.h"
 
 enum { NAMELESS_MAX = 3 }; /* lines without a name that a wrapper may have called */
@@ -241,6 +242,13 @@ static bool is_nameless(const struct hawk_stack_line *line)
 	return !line->name.function && !line->name.file;
 }
 
+/** Returns true for a function of the C library that only its debug file would name. */
+static bool is_hidden_in_c_library(const struct hawk_stack_line *line)
+{
+	return is_nameless(line) && line->has_module && line->module.path &&
+	       hawk_dwarf_is_c_library(&line->module);
+}
+
 static bool same_module(const struct hawk_stack_line *a, const struct hawk_stack_line *b)
 {
 	return a->has_module == b->has_module && a->module.start == b->module.start &&
@@ -259,7 +267,7 @@ size_t hawk_stack_telling_line(const struct hawk_stack *stack)
 		if (nameless < i &&
 		    (!same_module(line, &stack->lines[nameless]) || i - nameless > NAMELESS_MAX))
 			return nameless;
-		if (passes_on(line))
+		if (passes_on(line) || is_hidden_in_c_library(line))
 			nameless = stack->count; /* what it calls in its module belongs to it */
 		else if (!is_nameless(line))
 			return nameless < i ? nameless : i;

@@ -177,6 +177,11 @@ TEST(a_stack_begins_behind_wrappers_and_headers_of_libraries)
 		line_of("std::thread::_M_run()", NULL, "/libstdc++.so"),
 		line_of("start_thread", NULL, "/libc.so"),
 	};
+	struct hawk_stack_line library[] = {
+		line_of(NULL, NULL, "/lib/libc.so.6"),
+		line_of("getline", NULL, "/lib/libc.so.6"),
+		line_of("mine", NULL, "/p"),
+	};
 	struct hawk_stack_line plumbing[] = {line_of("operator new(unsigned long)", NULL, "/p")};
 
 	check_telling(plumbing, 0, 0);
@@ -184,6 +189,7 @@ TEST(a_stack_begins_behind_wrappers_and_headers_of_libraries)
 	check_telling(wrapped, 3, 2);
 	check_telling(inlined, 3, 2);
 	check_telling(nameless, 4, 2);
+	check_telling(library, 3, 1);
 	thread[1].module.start = 0x1000;
 	check_telling(thread, 3, 0);
 }

@@ -76,6 +76,7 @@ void hawk_stack_of_frames(struct hawk_symbols *symbols, const struct hawk_thread
 
 /**
  * Returns the index of the first line of the program's own code: after standard libraries,
+ * unnamed functions of the C library,
  * functions that only wrap an allocator (names/function_name.h), and unnamed functions these call
  * in their own module. 0 if there is none: the stack is shown whole.
  */
