@@ -2,7 +2,7 @@
 /**
  * @file
  * The rules are those of Valgrind's memcheck (mc_leakcheck.c), so that both agree on a program. Our
- * own rules come after them: length_prefix.c, and words that lead back.
+ * own rules come after them: length_prefix.c, hash tables of Rust, and words that lead back.
  */
 #include "hawk/graph/heuristics_explain.h"
 
@@ -17,6 +17,11 @@ enum {
 	LIST_FLAGS = 3, /* low bits of a list's pointers: Python's collector keeps flags there */
 	LIST_NODE_BYTES = 2 * WORD,
 	TYPES_MAX = 5, /* from an object to `type`: its type, a metaclass ... */
+	GROUP = 16,    /* control bytes that hashbrown compares at once */
+	GROUPS_MAX = 8,
+	BUCKETS_MIN = 4,
+	DELETED = 0x80, /* a control byte; smaller ones are of entries */
+	EMPTY = 0xff,
 };
 
 static void show_filter(const struct hawk_explainer *explainer, uint64_t at, void *bytes,
@@ -130,6 +135,49 @@ static bool has_length_prefix(struct hawk_explainer *explainer, uint64_t start,
 	       read_bytes(explainer, start + prefix.end, &behind, prefix.zeros) && !behind;
 }
 
+/* Returns true if a free bucket is among the first ones, and no byte is no control byte. An eighth
+ * of all buckets is always free. */
+static bool are_controls(struct hawk_explainer *explainer, uint64_t controls, uint64_t buckets)
+{
+	bool free_seen = false;
+
+	for (uint64_t at = 0; at < buckets && at < GROUPS_MAX * GROUP && !free_seen; at += GROUP) {
+		uint8_t group[GROUP];
+
+		if (!read_bytes(explainer, controls + at, group, sizeof(group)))
+			return false;
+		for (unsigned i = 0; i < GROUP; i++) {
+			if (group[i] > DELETED && group[i] < EMPTY)
+				return false;
+			free_seen |= group[i] >= DELETED;
+		}
+	}
+	return free_seen;
+}
+
+/* Returns true for the control bytes of a hash table of Rust (hashbrown 0.1 to 0.15, raw/mod.rs): a
+ * byte for each of 2^n buckets behind these, then GROUP bytes that end with the first ones. */
+static bool is_rust_table(struct hawk_explainer *explainer, uint64_t start,
+			  struct hawk_requested size, uint64_t controls)
+{
+	uint64_t offset = controls - start, rest = size.most - offset;
+	uint64_t buckets = rest < GROUP + BUCKETS_MIN
+				   ? 0
+				   : UINT64_C(1) << (63 - __builtin_clzll(rest - GROUP));
+	uint8_t first[GROUP], again[GROUP];
+
+	for (; controls % GROUP == 0 && buckets >= BUCKETS_MIN; buckets /= 2) {
+		uint64_t copied = buckets < GROUP ? buckets : GROUP;
+
+		if (buckets <= offset && hawk_requested_has(size, offset + buckets + GROUP) &&
+		    read_bytes(explainer, controls, first, copied) &&
+		    read_bytes(explainer, controls + buckets + GROUP - copied, again, copied) &&
+		    !memcmp(first, again, copied) && are_controls(explainer, controls, buckets))
+			return true;
+	}
+	return false;
+}
+
 /* Returns true if both neighbours lead back, with `next` and `previous` in either order. The head
  * of an empty list leads to itself, and is no node. */
 static bool is_list_node(struct hawk_explainer *explainer, uint64_t node)
@@ -233,7 +281,8 @@ static unsigned explain_more(struct hawk_explainer *explainer, uint32_t block,
 	uint64_t start = hawk_block_start(&explainer->heap->index, block);
 
 	if ((explainer->heuristics & HAWK_HEURISTIC_LENGTHPREFIX) &&
-	    has_length_prefix(explainer, start, size, pointer - start))
+	    (has_length_prefix(explainer, start, size, pointer - start) ||
+	     is_rust_table(explainer, start, size, pointer)))
 		return HAWK_HEURISTIC_LENGTHPREFIX;
 	if ((explainer->heuristics & HAWK_HEURISTIC_BACKPOINTER) &&
 	    leads_back(explainer, start, size, pointer))

@@ -420,6 +420,48 @@ TEST(the_offset_at_which_a_sites_blocks_are_known_is_their_start)
 			}
 }
 
+enum { GROUP = 16, EMPTY = 0xff, BUCKETS_MAX = 64, ENTRY_BYTES = 24 };
+
+/* Adds a hash table of Rust with a byte too many in its copy, without a free bucket, or with a byte
+ * that is no control byte (`fault` 1 to 3; 0 = right), and a pointer to its control bytes. */
+static void add_rust_table(struct graph_world *world, uint64_t buckets, unsigned fault)
+{
+	uint64_t entries = (buckets * ENTRY_BYTES + GROUP - 1) / GROUP * GROUP;
+	uint64_t copied = buckets < GROUP ? buckets : GROUP;
+	uint32_t table = graph_world_add(world, entries + buckets + GROUP, 0, 2);
+	uint8_t bytes[BUCKETS_MAX + GROUP];
+
+	memset(bytes, fault == 2 ? 5 : EMPTY, sizeof(bytes));
+	for (uint64_t i = 1; i < buckets; i += 2)
+		bytes[i] = (uint8_t)(i * 7 % 0x80);
+	if (fault == 3)
+		bytes[0] = 0x90;
+	memcpy(bytes + buckets + GROUP - copied, bytes, copied);
+	bytes[buckets + GROUP - 1] ^= fault == 1;
+	for (uint64_t at = 0; at + 8 <= buckets + GROUP; at += 8) {
+		uint64_t word;
+
+		memcpy(&word, bytes + at, sizeof(word));
+		graph_world_write(world, table, entries + at, word);
+	}
+	world->globals[1] = world->blocks[table].start + entries;
+}
+
+TEST(control_bytes_of_hash_tables_of_rust_are_as_good_as_the_start)
+{
+	for (uint64_t buckets = 8; buckets <= BUCKETS_MAX; buckets *= 2)
+		for (unsigned fault = 0; fault <= 3; fault++) {
+			struct leaks_world leaks = {.world = graph_world_create()};
+
+			add_rust_table(leaks.world, buckets, fault);
+			open_world(&leaks, SIZE_MAX, HAWK_HEURISTIC_LENGTHPREFIX);
+			make(&leaks, ALL_KINDS, NULL);
+			assert_int_equal(leaks.reach.kinds[0],
+					 fault ? HAWK_REACH_POSSIBLY : HAWK_REACH_REACHABLE);
+			close_world(&leaks);
+		}
+}
+
 /* Three blocks known by their ends only: the program can compute their starts. */
 TEST(a_pointer_one_past_the_end_is_an_interior_one_unless_it_is_not_asked_for)
 {

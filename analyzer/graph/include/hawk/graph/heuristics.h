@@ -30,8 +30,8 @@ enum hawk_heuristic {
 	/** To a base class: block and pointer both begin with a pointer to a virtual table. */
 	HAWK_HEURISTIC_MULTIPLEINHERITANCE = 1u << 3,
 	/** Behind a header that knows the block's length (graph/length_prefix.h): strings of redis,
-	 * BSTR, arrays of PHP, blocks of talloc, my_malloc() and g_rc_box. Not one of Valgrind's.
-	 */
+	 * BSTR, arrays of PHP, blocks of talloc, my_malloc() and g_rc_box. Or to the control bytes
+	 * of a hash table of Rust, behind its entries. Not one of Valgrind's. */
 	HAWK_HEURISTIC_LENGTHPREFIX = 1u << 4,
 	/** To a node {next, previous} of a doubly linked list whose neighbours lead back to it, or
 	 * right behind such a node. Lists within structures and Python's objects are held so. Not
