@@ -289,6 +289,15 @@ void hawk_slab_heap_deinit(struct hawk_slab_heap *heap)
 	free(heap->arenas);
 }
 
+struct hawk_error *hawk_slab_heap_add_arena(struct hawk_slab_heap *heap, uint64_t address)
+{
+	if (!hawk_array_reserve(&heap->arenas, heap->arena_count, &heap->arena_capacity,
+				sizeof(*heap->arenas)))
+		return &hawk_enomem;
+	heap->arenas[heap->arena_count++] = address;
+	return NULL;
+}
+
 static int by_pointer(const void *left, const void *right)
 {
 	const struct hawk_slab_thread *a = left, *b = right;

@@ -104,6 +104,9 @@ struct hawk_slab_heap {
 	size_t arena_count, arena_capacity;
 };
 
+/** Adds an arena; its number is the last one. `address` 0 = not known. */
+struct hawk_error *hawk_slab_heap_add_arena(struct hawk_slab_heap *heap, uint64_t address);
+
 /** Lists the target's threads. */
 struct hawk_error *hawk_slab_heap_threads(struct hawk_slab_heap *heap);
 

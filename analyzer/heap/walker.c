@@ -177,6 +177,25 @@ bool hawk_is_anonymous(const struct hawk_target *target, const struct hawk_mappi
 	       !hawk_target_module_at(target, mapping->start);
 }
 
+struct hawk_error *hawk_each_aligned(const struct hawk_target *target, uint64_t alignment,
+				     hawk_place_function *take, void *context)
+{
+	size_t count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(target, &count);
+	struct hawk_error *err = NULL;
+
+	for (size_t i = 0; i < count && !err; i++) {
+		uint64_t at = (mappings[i].start + alignment - 1) & -alignment;
+		uint64_t end = mappings[i].start + mappings[i].present_bytes;
+
+		if (!hawk_is_anonymous(target, &mappings[i]))
+			continue;
+		for (; !err && at >= mappings[i].start && at < end; at += alignment)
+			err = take(context, at);
+	}
+	return err;
+}
+
 void hawk_unclaimed_begin(struct hawk_unclaimed *walk, const struct hawk_target *target,
 			  const struct hawk_claims *claims)
 {

@@ -88,6 +88,13 @@ bool hawk_next_word(struct hawk_near *near, uint64_t *at, uint64_t end, uint64_t
 /** Returns true for writable memory that belongs to no file and no module. */
 bool hawk_is_anonymous(const struct hawk_target *target, const struct hawk_mapping *mapping);
 
+/** Called for an address at which a structure may begin. */
+typedef struct hawk_error *hawk_place_function(void *context, uint64_t address);
+
+/** Calls `take` for each address in anonymous memory that is a multiple of `alignment`. */
+struct hawk_error *hawk_each_aligned(const struct hawk_target *target, uint64_t alignment,
+				     hawk_place_function *take, void *context);
+
 /** Returns true for a module's writable data, .bss included. */
 bool hawk_is_module_data(const struct hawk_target *target, const struct hawk_mapping *mapping);
 

@@ -82,12 +82,19 @@ static bool are_bins(struct hawk_near *near, uint64_t start)
 	return sound >= BINS_SOUND_MIN && strange <= BINS_STRANGE_MAX;
 }
 
+uint32_t hawk_glibc_arena_at(const void *state, uint64_t address)
+{
+	const struct hawk_glibc *glibc = state;
+
+	for (uint32_t i = 0; i < glibc->arena_count; i++)
+		if (glibc->arenas[i].start == address)
+			return i;
+	return HAWK_NOT_KNOWN;
+}
+
 static bool is_known(const struct hawk_glibc *glibc, uint64_t start)
 {
-	for (size_t i = 0; i < glibc->arena_count; i++)
-		if (glibc->arenas[i].start == start)
-			return true;
-	return false;
+	return hawk_glibc_arena_at(glibc, start) != HAWK_NOT_KNOWN;
 }
 
 static bool read_arena(struct hawk_near *near, uint64_t start,
@@ -171,23 +178,20 @@ static struct hawk_error *try_bins(struct hawk_glibc *glibc, struct hawk_near *n
 	return NULL;
 }
 
-/* Looks for the last bin: it is empty, and no empty bin follows it. */
-static struct hawk_error *search(struct hawk_glibc *glibc, struct hawk_near *near,
-				 const struct hawk_mapping *mapping)
+/* Looks for last bins: they are empty, and no empty bin follows them. */
+static struct hawk_error *search_data(struct hawk_glibc *glibc, struct hawk_near *near)
 {
-	uint64_t at = (mapping->start + 7) & -UINT64_C(8);
-	uint64_t end = mapping->start + mapping->present_bytes, word;
+	struct hawk_data_words words = {0};
 	struct hawk_error *err = NULL;
+	uint64_t word;
 
-	for (; !err && hawk_next_word(near, &at, end, &word); at += 8) {
-		struct bin bin, next;
-		uint64_t first = at - (BINS - 1) * BIN_BYTES;
+	while (!err && hawk_data_words_next(&words, near, &word)) {
+		struct bin bins[2]; /* memory may end behind the first */
+		uint64_t at = words.at, first = at - (BINS - 1) * BIN_BYTES;
+		size_t bytes = hawk_near_read(near, at, bins, sizeof(bins));
 
-		if (hawk_near_read(near, at, &bin, sizeof(bin)) != sizeof(bin) ||
-		    !is_empty(&bin, at) || first > at)
-			continue;
-		if (hawk_near_read(near, at + BIN_BYTES, &next, sizeof(next)) == sizeof(next) &&
-		    is_empty(&next, at + BIN_BYTES))
+		if (bytes < BIN_BYTES || !is_empty(&bins[0], at) || first > at ||
+		    (bytes == sizeof(bins) && is_empty(&bins[1], at + BIN_BYTES)))
 			continue;
 		if (are_bins(near, first))
 			err = try_bins(glibc, near, first);
@@ -195,9 +199,17 @@ static struct hawk_error *search(struct hawk_glibc *glibc, struct hawk_near *nea
 	return err;
 }
 
+/** Context of the next function. */
+struct search {
+	struct hawk_glibc *glibc;
+	struct hawk_near *near;
+};
+
 /* Adds an arena in the heap that begins at `heap`; its library's main arena was not found. */
-static struct hawk_error *try_heap(struct hawk_glibc *glibc, struct hawk_near *near, uint64_t heap)
+static struct hawk_error *try_heap(void *context, uint64_t heap)
 {
+	struct hawk_glibc *glibc = ((struct search *)context)->glibc;
+	struct hawk_near *near = ((struct search *)context)->near;
 	uint64_t words[4];
 	struct hawk_glibc_arena arena;
 
@@ -215,37 +227,14 @@ static struct hawk_error *try_heap(struct hawk_glibc *glibc, struct hawk_near *n
 	return NULL;
 }
 
-static struct hawk_error *search_heaps(struct hawk_glibc *glibc, struct hawk_near *near)
-{
-	size_t count;
-	const struct hawk_mapping *mappings = hawk_target_mappings(glibc->target, &count);
-	struct hawk_error *err = NULL;
-
-	for (size_t i = 0; i < count && !err; i++) {
-		uint64_t at = (mappings[i].start + heap_alignment - 1) & -heap_alignment;
-		uint64_t end = mappings[i].start + mappings[i].present_bytes;
-
-		if (!hawk_is_anonymous(glibc->target, &mappings[i]))
-			continue;
-		for (; !err && at >= mappings[i].start && at < end; at += heap_alignment)
-			err = try_heap(glibc, near, at);
-	}
-	return err;
-}
-
 struct hawk_error *hawk_glibc_find_arenas(struct hawk_glibc *glibc)
 {
-	size_t count;
-	const struct hawk_mapping *mappings = hawk_target_mappings(glibc->target, &count);
 	struct hawk_near near = {.target = glibc->target};
-	struct hawk_error *err = NULL;
+	struct search search = {glibc, &near};
+	struct hawk_error *err = search_data(glibc, &near);
 
-	for (size_t i = 0; !err && i < count; i++)
-		if (hawk_is_module_data(glibc->target, &mappings[i]))
-			err = search(glibc, &near, &mappings[i]);
-	if (!err && !glibc->library_count) {
-		err = search_heaps(glibc, &near);
-		glibc->main_missing = true;
-	}
-	return err;
+	glibc->main_missing = !glibc->library_count;
+	return err || glibc->library_count
+		       ? err
+		       : hawk_each_aligned(glibc->target, heap_alignment, try_heap, &search);
 }

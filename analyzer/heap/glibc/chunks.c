@@ -5,15 +5,10 @@
  */
 #include "glibc.h"
 
-static uint64_t bytes_of(uint64_t size)
-{
-	return size & ~(uint64_t)HAWK_CHUNK_FLAGS;
-}
-
 /* Returns true if a chunk at `at` can have this size word. */
 static bool is_plausible(const struct hawk_glibc_run *run, uint64_t at, uint64_t size)
 {
-	uint64_t bytes = bytes_of(size);
+	uint64_t bytes = hawk_chunk_bytes(size);
 
 	return bytes >= HAWK_CHUNK_BYTES_MIN && bytes % HAWK_CHUNK_ALIGNMENT == 0 &&
 	       !(size & HAWK_CHUNK_MAPPED) && bytes <= run->end - at;
@@ -27,8 +22,8 @@ static uint64_t fence_bytes(struct hawk_near *near, uint64_t at)
 
 	if (!hawk_word(near, at + HAWK_CHUNK_SIZE_OFFSET, &first) ||
 	    !hawk_word(near, at + HAWK_CHUNK_HEADER_BYTES + HAWK_CHUNK_SIZE_OFFSET, &second) ||
-	    bytes_of(first) != HAWK_CHUNK_HEADER_BYTES ||
-	    bytes_of(second) > HAWK_CHUNK_HEADER_BYTES || !(second & HAWK_CHUNK_IN_USE))
+	    hawk_chunk_bytes(first) != HAWK_CHUNK_HEADER_BYTES ||
+	    hawk_chunk_bytes(second) > HAWK_CHUNK_HEADER_BYTES || !(second & HAWK_CHUNK_IN_USE))
 		return 0;
 	if (end % HAWK_GLIBC_PAGE_BYTES && hawk_word(near, end + HAWK_CHUNK_SIZE_OFFSET, &third) &&
 	    third == (HAWK_CHUNK_HEADER_BYTES | HAWK_CHUNK_IN_USE))
@@ -36,48 +31,34 @@ static uint64_t fence_bytes(struct hawk_near *near, uint64_t at)
 	return end - at;
 }
 
-/* Returns true if the chunk at `at` is linked in a list of free chunks. */
-static bool is_linked(struct hawk_near *near, uint64_t at)
-{
-	uint64_t next, back;
-
-	return hawk_word(near, at + HAWK_CHUNK_LINK_OFFSET, &next) &&
-	       hawk_word(near, next + HAWK_CHUNK_LINK_OFFSET + 8, &back) && back == at;
-}
-
-/* Classifies a chunk that its follower calls free without a matching size. The follower's words
- * were overwritten, by this chunk unless it is linked in a list. */
-static enum hawk_glibc_step tell_by_links(struct hawk_near *near, uint64_t at)
-{
-	return is_linked(near, at) ? HAWK_STEP_FREE : HAWK_STEP_USED;
-}
-
-enum hawk_glibc_step hawk_glibc_step(struct hawk_near *near, const struct hawk_glibc_run *run,
-				     uint64_t at, uint64_t *size, uint64_t *bytes)
+enum hawk_piece_state hawk_glibc_step(struct hawk_near *near, const struct hawk_glibc_run *run,
+				      uint64_t at, uint64_t *size, uint64_t *bytes)
 {
 	uint64_t next, before, word = *size;
 
-	*bytes = bytes_of(word);
+	*bytes = hawk_chunk_bytes(word);
 	if (at == run->top || at + *bytes == run->end)
-		return HAWK_STEP_TOP;
+		return HAWK_PIECE_UNTOUCHED;
 	if (*bytes < HAWK_CHUNK_BYTES_MIN) {
 		*bytes = fence_bytes(near, at);
-		return *bytes ? HAWK_STEP_FENCE : HAWK_STEP_BROKEN;
+		return *bytes ? HAWK_PIECE_OVERHEAD : HAWK_PIECE_DAMAGED;
 	}
 	if (!is_plausible(run, at, word))
-		return HAWK_STEP_BROKEN;
+		return HAWK_PIECE_DAMAGED;
 	if (!hawk_word(near, at + *bytes + HAWK_CHUNK_SIZE_OFFSET, &next))
-		return HAWK_STEP_MISSING;
+		return HAWK_PIECE_MISSING;
 	*size = next;
 	if (next & HAWK_CHUNK_IN_USE) {
 		if (!(word & HAWK_CHUNK_ARENA) == !run->has_flag)
-			return HAWK_STEP_USED;
+			return HAWK_PIECE_LIVE;
 		/* The rest of a full heap was too small for a chunk. */
-		return next == HAWK_CHUNK_IN_USE ? HAWK_STEP_FENCE : HAWK_STEP_BROKEN;
+		return next == HAWK_CHUNK_IN_USE ? HAWK_PIECE_OVERHEAD : HAWK_PIECE_DAMAGED;
 	}
 	if (hawk_word(near, at + *bytes, &before) && before == *bytes)
-		return HAWK_STEP_FREE;
-	return tell_by_links(near, at);
+		return HAWK_PIECE_FREE;
+	/* The follower calls it free, but has another size: its words were overwritten, by this
+	 * chunk unless it is linked. */
+	return hawk_chunk_is_linked(near, at) ? HAWK_PIECE_FREE : HAWK_PIECE_LIVE;
 }
 
 /* Returns true if `least` sound chunks follow each other from `at` on, or up to the run's end, and
@@ -93,17 +74,17 @@ static bool is_sound(const struct hawk_glibc *glibc, struct hawk_near *near,
 		uint64_t bytes, word = size, before;
 
 		switch (hawk_glibc_step(near, run, at, &size, &bytes)) {
-		case HAWK_STEP_FREE:
+		case HAWK_PIECE_FREE:
 			if (!hawk_word(near, at + bytes, &before) || before != bytes)
 				return false;
 			break;
-		case HAWK_STEP_USED:
+		case HAWK_PIECE_LIVE:
 			if (!(size & HAWK_CHUNK_IN_USE) || !is_plausible(run, at, word))
 				return false;
 			break;
-		case HAWK_STEP_TOP:
+		case HAWK_PIECE_UNTOUCHED:
 			return (at == run->top || count) && bytes <= limit - at;
-		case HAWK_STEP_FENCE:
+		case HAWK_PIECE_OVERHEAD:
 			return count;
 		default:
 			return false;
@@ -114,15 +95,6 @@ static bool is_sound(const struct hawk_glibc *glibc, struct hawk_near *near,
 		count++;
 	}
 	return true;
-}
-
-bool hawk_glibc_is_sound(const struct hawk_glibc *glibc, struct hawk_near *near,
-			 const struct hawk_glibc_run *run, uint64_t at)
-{
-	uint64_t size;
-
-	return hawk_word(near, at + HAWK_CHUNK_SIZE_OFFSET, &size) && is_plausible(run, at, size) &&
-	       is_sound(glibc, near, run, at, size, HAWK_GLIBC_SOUND);
 }
 
 uint64_t hawk_glibc_resume(const struct hawk_glibc *glibc, struct hawk_near *near,
@@ -161,18 +133,18 @@ bool hawk_glibc_ends_well(const struct hawk_glibc *glibc, struct hawk_near *near
 		return false;
 	for (;; count++) {
 		uint64_t bytes;
-		enum hawk_glibc_step step = hawk_glibc_step(near, run, at, &size, &bytes);
+		enum hawk_piece_state step = hawk_glibc_step(near, run, at, &size, &bytes);
 
 		*end = at;
-		if (step == HAWK_STEP_TOP) {
+		if (step == HAWK_PIECE_UNTOUCHED) {
 			*end = at + bytes;
 			return at == run->top && bytes <= run->end - at;
 		}
-		if (step == HAWK_STEP_FENCE && count) {
+		if (step == HAWK_PIECE_OVERHEAD && count) {
 			*end = at + bytes;
 			return true;
 		}
-		if ((step != HAWK_STEP_USED && step != HAWK_STEP_FREE) || at + bytes > limit)
+		if ((step != HAWK_PIECE_LIVE && step != HAWK_PIECE_FREE) || at + bytes > limit)
 			return false;
 		at += bytes;
 	}
@@ -200,12 +172,12 @@ static void tell_special(struct hawk_glibc_cursor *cursor, struct hawk_glibc_chu
 
 /* Makes a piece that is no chunk, up to the next sound chunks. */
 static void skip(struct hawk_glibc_cursor *cursor, const struct hawk_glibc_run *run,
-		 enum hawk_glibc_state state, uint64_t from, struct hawk_glibc_chunk *ret)
+		 enum hawk_piece_state state, uint64_t from, struct hawk_glibc_chunk *ret)
 {
 	ret->state = state;
 	ret->word = cursor->size;
 	cursor->at = hawk_glibc_resume(cursor->glibc, &cursor->near, run, from,
-				       state == HAWK_GLIBC_FOREIGN ? HAWK_GLIBC_SOUND_FOREIGN
+				       state == HAWK_PIECE_FOREIGN ? HAWK_GLIBC_SOUND_FOREIGN
 								   : HAWK_GLIBC_SOUND);
 	if (!hawk_word(&cursor->near, cursor->at + HAWK_CHUNK_SIZE_OFFSET, &cursor->size))
 		cursor->at = run->end;
@@ -217,7 +189,6 @@ static void pass_fence(struct hawk_glibc_cursor *cursor, const struct hawk_glibc
 {
 	uint64_t behind = ret->start + ret->bytes;
 
-	ret->state = HAWK_GLIBC_FENCE;
 	if (run->top > ret->start && behind < run->top) {
 		cursor->at = behind;
 		cursor->is_foreign = true;
@@ -229,35 +200,26 @@ static void pass_fence(struct hawk_glibc_cursor *cursor, const struct hawk_glibc
 static void take_step(struct hawk_glibc_cursor *cursor, const struct hawk_glibc_run *run,
 		      struct hawk_glibc_chunk *ret)
 {
-	enum hawk_glibc_step step =
-		hawk_glibc_step(&cursor->near, run, cursor->at, &cursor->size, &ret->bytes);
-
-	switch (step) {
-	case HAWK_STEP_USED:
-		ret->state = HAWK_GLIBC_USED;
+	ret->state = hawk_glibc_step(&cursor->near, run, cursor->at, &cursor->size, &ret->bytes);
+	switch (ret->state) {
+	case HAWK_PIECE_LIVE:
 		ret->usable = ret->bytes - HAWK_CHUNK_SIZE_OFFSET;
 		cursor->last = ret->start + HAWK_CHUNK_HEADER_BYTES;
 		tell_special(cursor, ret);
 		cursor->at += ret->bytes;
 		break;
-	case HAWK_STEP_FREE:
-		ret->state = HAWK_GLIBC_FREE;
+	case HAWK_PIECE_FREE:
 		cursor->at += ret->bytes;
 		break;
-	case HAWK_STEP_TOP:
-		ret->state = HAWK_GLIBC_TOP;
-		cursor->at = run->end;
-		break;
-	case HAWK_STEP_FENCE:
+	case HAWK_PIECE_OVERHEAD:
 		pass_fence(cursor, run, ret);
 		break;
-	case HAWK_STEP_MISSING:
-		ret->state = HAWK_GLIBC_MISSING;
-		cursor->at = run->end;
-		break;
-	case HAWK_STEP_BROKEN:
+	case HAWK_PIECE_DAMAGED:
 		ret->neighbour = cursor->last;
-		skip(cursor, run, HAWK_GLIBC_DAMAGED, cursor->at, ret);
+		skip(cursor, run, HAWK_PIECE_DAMAGED, cursor->at, ret);
+		break;
+	default:
+		cursor->at = run->end;
 	}
 }
 
@@ -280,17 +242,17 @@ bool hawk_glibc_next(struct hawk_glibc_cursor *cursor, struct hawk_glibc_chunk *
 	}
 	*ret = (struct hawk_glibc_chunk){.start = cursor->at};
 	if (run->usable) {
-		ret->state = HAWK_GLIBC_USED;
+		ret->state = HAWK_PIECE_LIVE;
 		ret->usable = run->usable;
 		cursor->at = run->end;
 	} else if (cursor->is_foreign) {
 		cursor->is_foreign = false;
-		skip(cursor, run, HAWK_GLIBC_FOREIGN, cursor->at - HAWK_CHUNK_ALIGNMENT, ret);
+		skip(cursor, run, HAWK_PIECE_FOREIGN, cursor->at - HAWK_CHUNK_ALIGNMENT, ret);
 	} else if (cursor->at != run->start ||
 		   hawk_word(&cursor->near, cursor->at + HAWK_CHUNK_SIZE_OFFSET, &cursor->size)) {
 		take_step(cursor, run, ret);
 	} else {
-		ret->state = HAWK_GLIBC_MISSING;
+		ret->state = HAWK_PIECE_MISSING;
 		cursor->at = run->end;
 	}
 	ret->bytes = cursor->at - ret->start;

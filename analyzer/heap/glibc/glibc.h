@@ -14,6 +14,7 @@
 #ifndef HAWK_ANALYZER_HEAP_GLIBC_GLIBC_H
 #define HAWK_ANALYZER_HEAP_GLIBC_GLIBC_H
 
+#include "hawk/heap/allocator.h"
 #include "hawk/heap/damage.h"
 #include "walker.h"
 
@@ -29,6 +30,21 @@ enum {
 	HAWK_CHUNK_SIZE_OFFSET = 8,
 	HAWK_CHUNK_LINK_OFFSET = 16, /**< links of a free chunk: next, previous */
 };
+
+/** Returns the bytes of a chunk with that size word. */
+static inline uint64_t hawk_chunk_bytes(uint64_t size)
+{
+	return size & ~(uint64_t)HAWK_CHUNK_FLAGS;
+}
+
+/** Returns true if the chunk is linked in a list of free chunks. */
+static inline bool hawk_chunk_is_linked(struct hawk_near *near, uint64_t chunk)
+{
+	uint64_t next, back;
+
+	return hawk_word(near, chunk + HAWK_CHUNK_LINK_OFFSET, &next) && next &&
+	       hawk_word(near, next + HAWK_CHUNK_LINK_OFFSET + 8, &back) && back == chunk;
+}
 
 /** A version's layout; offsets in bytes from the arena's start. */
 struct hawk_glibc_layout {
@@ -59,10 +75,9 @@ struct hawk_glibc_arena {
 /** Values from the C library's struct malloc_par. */
 struct hawk_glibc_parameters {
 	bool known;
-	uint64_t trim_threshold, top_pad, mmap_threshold, arena_max;
+	struct hawk_allocator_setting settings[HAWK_ALLOCATOR_SETTINGS];
 	uint64_t mapped_count; /**< chunks with mappings of their own */
 	uint64_t mapped_bytes; /**< of these mappings */
-	uint64_t tcache_count; /**< chunks of a size that a thread may keep; 0 before 2.26 */
 };
 
 /** A row of adjacent chunks. */
@@ -76,27 +91,16 @@ struct hawk_glibc_run {
 	bool has_flag;   /**< chunks in use carry HAWK_CHUNK_ARENA */
 };
 
-/** The state of a piece of a run. Pieces follow each other without gaps. */
-enum hawk_glibc_state {
-	HAWK_GLIBC_USED,
-	HAWK_GLIBC_FREE,     /**< in a bin */
-	HAWK_GLIBC_FAST,     /**< in a fast bin: free but looks used */
-	HAWK_GLIBC_CACHED,   /**< in a thread's cache: free but looks used */
-	HAWK_GLIBC_INTERNAL, /**< a thread's cache itself */
-	HAWK_GLIBC_TOP,
-	HAWK_GLIBC_FENCE,   /**< ends memory that foreign memory follows */
-	HAWK_GLIBC_FOREIGN, /**< not the allocator's: another user of sbrk() */
-	HAWK_GLIBC_DAMAGED, /**< cannot be divided into chunks */
-	HAWK_GLIBC_MISSING, /**< not in the core */
-};
-
+/** A piece of a run; pieces follow each other without gaps. */
 struct hawk_glibc_chunk {
 	uint64_t start; /**< of the chunk or other piece */
 	uint64_t bytes;
-	enum hawk_glibc_state state;
-	uint32_t owner;  /**< HAWK_GLIBC_CACHED, _INTERNAL: number of the thread */
-	uint64_t usable; /**< HAWK_GLIBC_USED, _INTERNAL: bytes of the block, 16 behind `start` */
-	uint64_t word;   /**< HAWK_GLIBC_DAMAGED: the word in place of the size */
+	/** HAWK_PIECE_UNTOUCHED: the top; _OVERHEAD: fence posts, which end memory that foreign
+	 * memory follows; _FOREIGN: of another user of sbrk(). */
+	enum hawk_piece_state state;
+	uint32_t owner;  /**< HAWK_PIECE_CACHED, _INTERNAL: number of the thread */
+	uint64_t usable; /**< HAWK_PIECE_LIVE, _INTERNAL: bytes of the block, 16 behind `start` */
+	uint64_t word;   /**< HAWK_PIECE_DAMAGED: the word in place of the size */
 	uint64_t neighbour; /**< likewise: the block below; 0 = none */
 };
 
@@ -104,7 +108,7 @@ struct hawk_glibc_chunk {
 struct hawk_glibc_special {
 	uint64_t start;
 	uint32_t owner;
-	uint8_t state; /**< enum hawk_glibc_state */
+	uint8_t state; /**< enum hawk_piece_state */
 };
 
 /** A place where a list of free chunks breaks off. */
@@ -161,24 +165,11 @@ void hawk_glibc_begin(struct hawk_glibc_cursor *cursor, const struct hawk_glibc 
  * if damaged. */
 bool hawk_glibc_next(struct hawk_glibc_cursor *cursor, struct hawk_glibc_chunk *ret);
 
-/** The outcome of a step from chunk to chunk. */
-enum hawk_glibc_step {
-	HAWK_STEP_USED,
-	HAWK_STEP_FREE,
-	HAWK_STEP_TOP,
-	HAWK_STEP_FENCE,
-	HAWK_STEP_BROKEN,  /**< no chunk can lie there */
-	HAWK_STEP_MISSING, /**< the core lacks the memory behind it */
-};
-
-/** Examines the chunk at `at`, whose size word is `*size`. Sets `*bytes` for a used or free chunk,
- * the top and fence posts, and sets `*size` to the next chunk's word. */
-enum hawk_glibc_step hawk_glibc_step(struct hawk_near *near, const struct hawk_glibc_run *run,
-				     uint64_t at, uint64_t *size, uint64_t *bytes);
-
-/** Returns true if sound chunks follow each other from `at` on, or up to the run's end. */
-bool hawk_glibc_is_sound(const struct hawk_glibc *glibc, struct hawk_near *near,
-			 const struct hawk_glibc_run *run, uint64_t at);
+/** Examines the chunk at `at`, whose size word is `*size`: live, free, top, fence posts, missing,
+ * or damaged if no chunk can lie there. Sets `*bytes` for all but the last two, and sets `*size` to
+ * the next chunk's word. */
+enum hawk_piece_state hawk_glibc_step(struct hawk_near *near, const struct hawk_glibc_run *run,
+				      uint64_t at, uint64_t *size, uint64_t *bytes);
 
 /** Sound chunks in a row that show that there are chunks: behind damage, and behind somebody else's
  * memory, which may look like a few. */
@@ -211,8 +202,8 @@ struct hawk_error *hawk_glibc_claims(const struct hawk_glibc *glibc, struct hawk
 
 /* The walker's, on a struct hawk_glibc. */
 
-/** Fills the index of the arena that each thread of the target uses, UINT32_MAX = not known. */
-void hawk_glibc_thread_arenas(const void *state, uint32_t *ret);
+/** Returns the index of the arena that begins at `address`, or HAWK_NOT_KNOWN. */
+uint32_t hawk_glibc_arena_at(const void *state, uint64_t address);
 
 /** Sorts runs by address, and drops runs that reach into an earlier one. */
 void hawk_glibc_sort_runs(struct hawk_glibc *glibc);

@@ -70,13 +70,17 @@ static unsigned score(const uint8_t *bytes, const struct parameters_layout *layo
 static void add_parameters(struct hawk_glibc_parameters *ret, const uint8_t *bytes,
 			   const struct parameters_layout *layout)
 {
-	ret->trim_threshold = word_at(bytes, 0);
-	ret->top_pad = word_at(bytes, 8);
-	ret->mmap_threshold = word_at(bytes, 16);
-	ret->arena_max = word_at(bytes, 32);
+	const struct hawk_allocator_setting settings[HAWK_ALLOCATOR_SETTINGS] = {
+		{"trim_threshold", word_at(bytes, 0)},
+		{"top_pad", word_at(bytes, 8)},
+		{"mmap_threshold", word_at(bytes, 16)},
+		{"arena_max", word_at(bytes, 32)},
+		{"tcache_count", layout->tcache_count ? word_at(bytes, layout->tcache_count) : 0},
+	};
+
+	memcpy(ret->settings, settings, sizeof(settings));
 	ret->mapped_count += half_at(bytes, layout->mapped_count);
 	ret->mapped_bytes += word_at(bytes, layout->mapped_bytes);
-	ret->tcache_count = layout->tcache_count ? word_at(bytes, layout->tcache_count) : 0;
 }
 
 /* Returns the start of a main arena's memory, 0 = not known. */
@@ -138,7 +142,7 @@ static bool is_mapped(const struct hawk_glibc *glibc, struct hawk_near *near, ui
 		return false;
 	if (has_gap)
 		gap &= ~UINT64_C(1); /* huge pages */
-	size &= ~(uint64_t)HAWK_CHUNK_FLAGS;
+	size = hawk_chunk_bytes(size);
 	if (at - gap != base || size < HAWK_CHUNK_BYTES_MIN || at >= limit || size > limit - at ||
 	    tail > limit - at - size || (gap + size + tail) % HAWK_GLIBC_PAGE_BYTES)
 		return false;

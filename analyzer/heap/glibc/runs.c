@@ -232,9 +232,9 @@ static struct hawk_error *add_main(struct hawk_glibc *glibc, struct hawk_near *n
 	run.end = mapping ? mapping->end : arena->top;
 	/* sbrk() gives whole pages; another end is that of an overwritten size. */
 	if (hawk_word(near, arena->top + HAWK_CHUNK_SIZE_OFFSET, &size) &&
-	    (size & ~(uint64_t)HAWK_CHUNK_FLAGS) <= run.end - arena->top &&
-	    (arena->top + (size & ~(uint64_t)HAWK_CHUNK_FLAGS)) % HAWK_GLIBC_PAGE_BYTES == 0)
-		run.end = arena->top + (size & ~(uint64_t)HAWK_CHUNK_FLAGS);
+	    hawk_chunk_bytes(size) <= run.end - arena->top &&
+	    (arena->top + hawk_chunk_bytes(size)) % HAWK_GLIBC_PAGE_BYTES == 0)
+		run.end = arena->top + hawk_chunk_bytes(size);
 	run.start = run.base = align(run.end - arena->system_bytes);
 	if (arena->is_contiguous && arena->system_bytes < run.end &&
 	    hawk_target_mapping_at(glibc->target, run.start)) {
@@ -266,7 +266,8 @@ static struct hawk_error *guess_main(struct hawk_glibc *glibc, struct hawk_near 
 
 		if (!hawk_is_anonymous(glibc->target, &mappings[i]))
 			continue;
-		return hawk_glibc_is_sound(glibc, near, &run, run.start)
+		return hawk_glibc_resume(glibc, near, &run, run.start - HAWK_CHUNK_ALIGNMENT,
+					 HAWK_GLIBC_SOUND) == run.start
 			       ? hawk_glibc_add_run(glibc, &run)
 			       : NULL;
 	}

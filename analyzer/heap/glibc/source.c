@@ -6,6 +6,7 @@
 #include "glibc.h"
 #include "hawk/heap/arenas.h"
 #include "native.h"
+#include "thread_words.h"
 
 static void forget(void *state)
 {
@@ -104,14 +105,6 @@ static void *begin(const void *state)
 	return cursor;
 }
 
-static const uint8_t piece_states[] = {
-	[HAWK_GLIBC_USED] = HAWK_PIECE_LIVE,         [HAWK_GLIBC_FREE] = HAWK_PIECE_FREE,
-	[HAWK_GLIBC_FAST] = HAWK_PIECE_FAST,         [HAWK_GLIBC_CACHED] = HAWK_PIECE_CACHED,
-	[HAWK_GLIBC_INTERNAL] = HAWK_PIECE_INTERNAL, [HAWK_GLIBC_TOP] = HAWK_PIECE_UNTOUCHED,
-	[HAWK_GLIBC_FENCE] = HAWK_PIECE_OVERHEAD,    [HAWK_GLIBC_FOREIGN] = HAWK_PIECE_FOREIGN,
-	[HAWK_GLIBC_DAMAGED] = HAWK_PIECE_DAMAGED,   [HAWK_GLIBC_MISSING] = HAWK_PIECE_MISSING,
-};
-
 static bool next(void *cursor, struct hawk_piece *ret)
 {
 	const struct hawk_glibc_cursor *at = cursor;
@@ -121,7 +114,7 @@ static bool next(void *cursor, struct hawk_piece *ret)
 		return false;
 	*ret = (struct hawk_piece){.start = chunk.start,
 				   .bytes = chunk.bytes,
-				   .state = piece_states[chunk.state],
+				   .state = chunk.state,
 				   .found = chunk.word,
 				   .neighbour = chunk.neighbour,
 				   .arena = at->glibc->runs[at->run].arena,
@@ -135,20 +128,6 @@ static bool next(void *cursor, struct hawk_piece *ret)
 		ret->before = HAWK_CHUNK_HEADER_BYTES;
 	}
 	return true;
-}
-
-static void add_settings(const struct hawk_glibc_parameters *parameters, struct hawk_allocator *ret)
-{
-	const struct hawk_allocator_setting settings[HAWK_ALLOCATOR_SETTINGS] = {
-		{"trim_threshold", parameters->trim_threshold},
-		{"top_pad", parameters->top_pad},
-		{"mmap_threshold", parameters->mmap_threshold},
-		{"arena_max", parameters->arena_max},
-		{"tcache_count", parameters->tcache_count},
-	};
-
-	memcpy(ret->settings, settings, sizeof(settings));
-	ret->setting_count = parameters->known ? HAWK_ALLOCATOR_SETTINGS : 0;
 }
 
 static bool arena(const void *state, size_t number, struct hawk_allocator_arena *ret)
@@ -169,6 +148,24 @@ static bool arena(const void *state, size_t number, struct hawk_allocator_arena 
 	return true;
 }
 
+/* A variable of the C library leads to the thread's arena, near the one of its cache. */
+static void thread_arenas(const void *state, uint32_t *ret)
+{
+	enum { NEAR_BYTES = 0x100, TLS_BYTES = 0x2000 };
+	const struct hawk_glibc *glibc = state;
+	uint64_t middle = glibc->cache_below;
+
+	hawk_thread_words_find(
+		&(struct hawk_thread_words){
+			.target = glibc->target,
+			.first = middle > NEAR_BYTES ? middle - NEAR_BYTES : 8,
+			.last = middle ? middle + NEAR_BYTES : TLS_BYTES,
+			.arena_at = hawk_glibc_arena_at,
+			.context = glibc,
+		},
+		ret);
+}
+
 static void describe(const void *state, struct hawk_allocator *ret)
 {
 	static const char *const versions[HAWK_GLIBC_LAYOUTS] = {"2.27 to 2.42", "2.17 to 2.26",
@@ -176,7 +173,8 @@ static void describe(const void *state, struct hawk_allocator *ret)
 	const struct hawk_glibc *glibc = state;
 	const struct hawk_glibc_parameters *parameters = &glibc->parameters;
 
-	add_settings(parameters, ret);
+	memcpy(ret->settings, parameters->settings, sizeof(ret->settings));
+	ret->setting_count = parameters->known ? HAWK_ALLOCATOR_SETTINGS : 0;
 	ret->arenas = glibc->arena_count;
 	ret->incomplete = glibc->main_missing || !parameters->known;
 	if (glibc->arena_count)
@@ -199,8 +197,8 @@ static struct hawk_error *keep(const void *state, hawk_keep_function *take, void
 
 	hawk_glibc_begin(&cursor, state);
 	while (!err && hawk_glibc_next(&cursor, &chunk)) {
-		bool live = chunk.state == HAWK_GLIBC_USED;
-		bool cache = chunk.state == HAWK_GLIBC_INTERNAL;
+		bool live = chunk.state == HAWK_PIECE_LIVE;
+		bool cache = chunk.state == HAWK_PIECE_INTERNAL;
 
 		err = take(context, chunk.start,
 			   cache ? chunk.start + chunk.bytes
@@ -222,7 +220,7 @@ const struct hawk_walker hawk_walker_glibc = {
 	.free_bytes = hawk_glibc_free_bytes,
 	.describe = describe,
 	.arena = arena,
-	.thread_arenas = hawk_glibc_thread_arenas,
+	.thread_arenas = thread_arenas,
 	.keep = keep,
 	.forget = forget,
 };

@@ -47,7 +47,7 @@ static uint64_t chunk_bytes(const struct hawk_glibc *glibc, struct hawk_near *ne
 	if (chunk % HAWK_CHUNK_ALIGNMENT || !run || run->usable ||
 	    !hawk_word(near, chunk + HAWK_CHUNK_SIZE_OFFSET, &size))
 		return 0;
-	return size & ~(uint64_t)HAWK_CHUNK_FLAGS;
+	return hawk_chunk_bytes(size);
 }
 
 /** A list of free chunks. */
@@ -58,7 +58,7 @@ struct list {
 	uint64_t bytes;    /**< of each chunk; 0 = any */
 	uint32_t to_chunk; /**< offset in a chunk to which links lead */
 	uint32_t owner;
-	uint8_t state; /**< enum hawk_glibc_state of its chunks */
+	uint8_t state; /**< enum hawk_piece_state of its chunks */
 };
 
 static bool fits(const struct list *list, uint64_t link)
@@ -181,7 +181,7 @@ static struct hawk_error *add_list(const struct list *list, uint64_t link, uint6
 static struct hawk_error *add_fast_bins(struct hawk_glibc *glibc, struct hawk_near *near,
 					const struct hawk_glibc_arena *arena)
 {
-	struct list list = {.glibc = glibc, .near = near, .state = HAWK_GLIBC_FAST};
+	struct list list = {.glibc = glibc, .near = near, .state = HAWK_PIECE_FAST};
 	struct hawk_error *err = NULL;
 
 	for (unsigned i = 0; i < arena->layout->fast_bin_count && !err; i++) {
@@ -212,7 +212,7 @@ static struct list list_of(struct hawk_glibc *glibc, struct hawk_near *near, uns
 		.bytes = bin < EXACT_BINS
 				 ? HAWK_CHUNK_BYTES_MIN + (uint64_t)bin * HAWK_CHUNK_ALIGNMENT
 				 : 0,
-		.state = HAWK_GLIBC_CACHED,
+		.state = HAWK_PIECE_CACHED,
 		.owner = thread,
 	};
 }
@@ -255,7 +255,7 @@ static struct hawk_error *add_cache(struct hawk_glibc *glibc, struct hawk_near *
 				    const struct cache *cache, uint32_t thread)
 {
 	struct hawk_error *err = add_special(glibc, cache->block - HAWK_CHUNK_HEADER_BYTES,
-					     HAWK_GLIBC_INTERNAL, thread);
+					     HAWK_PIECE_INTERNAL, thread);
 
 	for (unsigned i = 0; i < cache->form->bins && !err; i++) {
 		struct list list = list_of(glibc, near, i, thread);
@@ -360,7 +360,7 @@ static struct hawk_error *add_by_shape(struct hawk_glibc *glibc, struct hawk_nea
 	sort(glibc);
 	hawk_glibc_begin(&cursor, glibc);
 	while (!err && hawk_glibc_next(&cursor, &chunk))
-		if (chunk.state == HAWK_GLIBC_USED && form_of(chunk.bytes) &&
+		if (chunk.state == HAWK_PIECE_LIVE && form_of(chunk.bytes) &&
 		    read_cache(glibc, near, chunk.start + HAWK_CHUNK_HEADER_BYTES, &cache) &&
 		    cache.used) {
 			err = add_cache(glibc, near, &cache, UINT32_MAX);

@@ -37,11 +37,6 @@ static uint64_t word_at(struct check *check, uint64_t address)
 	return word;
 }
 
-static uint64_t bytes_of(uint64_t size)
-{
-	return size & ~(uint64_t)HAWK_CHUNK_FLAGS;
-}
-
 static uint64_t usable_of(const struct hawk_glibc_chunk *chunk)
 {
 	return chunk->usable ? chunk->usable : chunk->bytes - HAWK_CHUNK_SIZE_OFFSET;
@@ -60,7 +55,7 @@ static struct hawk_damage header_damage(struct check *check, const struct hawk_g
 		.kind = HAWK_DAMAGE_SIZE,
 	};
 
-	if (culprit->bytes && culprit->state <= HAWK_GLIBC_INTERNAL) {
+	if (culprit->bytes && culprit->state <= HAWK_PIECE_CACHED) {
 		damage.neighbour = culprit->start + HAWK_CHUNK_HEADER_BYTES;
 		damage.neighbour_bytes = usable_of(culprit);
 	}
@@ -87,13 +82,6 @@ static void flush_pending(struct check *check)
 	if (check->is_pending)
 		hawk_damages_add(check->damages, &check->pending);
 	check->is_pending = false;
-}
-
-static bool is_linked(struct check *check, uint64_t chunk)
-{
-	uint64_t next = word_at(check, chunk + HAWK_CHUNK_LINK_OFFSET);
-
-	return next && word_at(check, next + HAWK_CHUNK_LINK_OFFSET + 8) == chunk;
 }
 
 /* Returns the end of the bytes from `at` on that continue the text or fill in the 8 bytes there. */
@@ -158,7 +146,7 @@ static void check_unsound(struct check *check, const struct hawk_glibc_chunk *ch
 	if (last->bytes && !(word_at(check, end + HAWK_CHUNK_SIZE_OFFSET) & HAWK_CHUNK_IN_USE) &&
 	    word_at(check, end) == end - last->start) {
 		/* The free chunk of which `last` was the start. */
-		if (!is_linked(check, last->start))
+		if (!hawk_chunk_is_linked(&check->near, last->start))
 			return;
 		sound = last->start;
 	}
@@ -213,7 +201,7 @@ static void check_grown(struct check *check, const struct hawk_glibc_chunk *chun
 		uint64_t inner = word_at(check, at + HAWK_CHUNK_SIZE_OFFSET);
 		struct hawk_damage damage;
 
-		if (at + bytes_of(inner) != end || !(inner & HAWK_CHUNK_IN_USE))
+		if (at + hawk_chunk_bytes(inner) != end || !(inner & HAWK_CHUNK_IN_USE))
 			continue;
 		damage = header_damage(check, &check->last, chunk->start,
 				       expected_size(check, chunk->start, at));
@@ -232,7 +220,7 @@ static bool is_arena(const struct hawk_glibc *glibc, uint64_t address)
 
 static bool looks_free(struct check *check, uint64_t chunk)
 {
-	uint64_t bytes = bytes_of(word_at(check, chunk + HAWK_CHUNK_SIZE_OFFSET));
+	uint64_t bytes = hawk_chunk_bytes(word_at(check, chunk + HAWK_CHUNK_SIZE_OFFSET));
 	uint64_t end = chunk + bytes;
 
 	return bytes >= HAWK_CHUNK_BYTES_MIN && word_at(check, end) == bytes &&
@@ -282,7 +270,8 @@ static void check_top(struct check *check, const struct hawk_glibc_chunk *chunk)
 	uint64_t expected = (check->run->end - chunk->start) | HAWK_CHUNK_IN_USE;
 	struct hawk_damage damage;
 
-	if (chunk->start != check->run->top || !size || bytes_of(size) == bytes_of(expected))
+	if (chunk->start != check->run->top || !size ||
+	    hawk_chunk_bytes(size) == hawk_chunk_bytes(expected))
 		return;
 	damage = header_damage(check, &check->last, chunk->start, expected);
 	damage.victim = 0;
@@ -299,14 +288,16 @@ static void check_specials(struct check *check, const struct hawk_glibc_chunk *c
 	       glibc->specials[check->special].start < chunk->start + chunk->bytes;
 	     check->special++) {
 		const struct hawk_glibc_special *special = &glibc->specials[check->special];
-		bool is_free = chunk->state == HAWK_GLIBC_FREE || chunk->state == HAWK_GLIBC_TOP;
+		bool is_free =
+			chunk->state == HAWK_PIECE_FREE || chunk->state == HAWK_PIECE_UNTOUCHED;
 
-		if (special->owner == UINT32_MAX || chunk->state >= HAWK_GLIBC_FENCE ||
+		if (special->owner == UINT32_MAX || chunk->state >= HAWK_PIECE_OVERHEAD ||
 		    special->start < chunk->start)
 			continue;
 		if (special->start == last || is_free)
 			add_free(check, HAWK_DAMAGE_FREED_TWICE, special->start,
-				 bytes_of(word_at(check, special->start + HAWK_CHUNK_SIZE_OFFSET)),
+				 hawk_chunk_bytes(
+					 word_at(check, special->start + HAWK_CHUNK_SIZE_OFFSET)),
 				 special->start + HAWK_CHUNK_LINK_OFFSET, 0);
 		else if (special->start != chunk->start)
 			add_free(check, HAWK_DAMAGE_FREED_INSIDE, chunk->start, chunk->bytes,
@@ -321,23 +312,23 @@ static void check_specials(struct check *check, const struct hawk_glibc_chunk *c
 
 static void check_piece(struct check *check, const struct hawk_glibc_chunk *chunk)
 {
-	if (chunk->state != HAWK_GLIBC_DAMAGED &&
+	if (chunk->state != HAWK_PIECE_DAMAGED &&
 	    chunk->start + HAWK_CHUNK_HEADER_BYTES != check->pending.victim)
 		flush_pending(check);
 	check_specials(check, chunk);
 	switch (chunk->state) {
-	case HAWK_GLIBC_DAMAGED:
+	case HAWK_PIECE_DAMAGED:
 		check_unsound(check, chunk);
 		break;
-	case HAWK_GLIBC_FREE:
+	case HAWK_PIECE_FREE:
 		check_links(check, chunk);
 		break;
-	case HAWK_GLIBC_TOP:
+	case HAWK_PIECE_UNTOUCHED:
 		check_top(check, chunk);
 		break;
-	case HAWK_GLIBC_FENCE:
-	case HAWK_GLIBC_FOREIGN:
-	case HAWK_GLIBC_MISSING:
+	case HAWK_PIECE_OVERHEAD:
+	case HAWK_PIECE_FOREIGN:
+	case HAWK_PIECE_MISSING:
 		break;
 	default:
 		check_flag(check, chunk);
@@ -401,7 +392,7 @@ static void add_head(struct check *check, const struct hawk_glibc_break *at)
 	while (hawk_glibc_next(&cursor, &chunk)) {
 		uint64_t link = chunk.start + HAWK_CHUNK_LINK_OFFSET, word = word_at(check, link);
 
-		if (chunk.state > HAWK_GLIBC_CACHED || (at->bytes && chunk.bytes != at->bytes) ||
+		if (chunk.state > HAWK_PIECE_CACHED || (at->bytes && chunk.bytes != at->bytes) ||
 		    (word != at->found && (word ^ link >> MANGLE_SHIFT) != at->found))
 			continue;
 		add_free(check, HAWK_DAMAGE_WRITTEN, chunk.start, chunk.bytes, link, 0);
@@ -429,8 +420,8 @@ static void check_breaks(struct check *check)
 		if (at->chunk)
 			add_free(check, HAWK_DAMAGE_WRITTEN, at->chunk,
 				 at->bytes ? at->bytes
-					   : bytes_of(word_at(check,
-							      at->chunk + HAWK_CHUNK_SIZE_OFFSET)),
+					   : hawk_chunk_bytes(word_at(
+						     check, at->chunk + HAWK_CHUNK_SIZE_OFFSET)),
 				 at->word, 0);
 		else if (heads++ < HEADS_MAX)
 			add_head(check, at);
@@ -444,7 +435,7 @@ static uint64_t key_of(struct check *check, const struct hawk_glibc_special *spe
 
 static bool has_key(const struct hawk_glibc_special *special)
 {
-	return special->state == HAWK_GLIBC_CACHED && special->owner != UINT32_MAX;
+	return special->state == HAWK_PIECE_CACHED && special->owner != UINT32_MAX;
 }
 
 /* Returns the key that most cached chunks hold behind their links (from 2.29 on), 0 = none. */
@@ -481,7 +472,8 @@ static void check_keys(struct check *check)
 
 		if (word != key && word && !is_known(check, special->start))
 			add_free(check, HAWK_DAMAGE_WRITTEN, special->start,
-				 bytes_of(word_at(check, special->start + HAWK_CHUNK_SIZE_OFFSET)),
+				 hawk_chunk_bytes(
+					 word_at(check, special->start + HAWK_CHUNK_SIZE_OFFSET)),
 				 special->start + HAWK_CHUNK_LINK_OFFSET + 8, key);
 	}
 }
@@ -535,13 +527,14 @@ uint64_t hawk_glibc_free_bytes(const void *state, uint64_t block)
 					  offsetof(struct hawk_glibc_special, start), chunk - 1);
 	const struct hawk_glibc_run *run = hawk_glibc_run_at(glibc, chunk);
 	bool is_free = i < glibc->special_count && glibc->specials[i].start == chunk &&
-		       glibc->specials[i].state != HAWK_GLIBC_INTERNAL;
+		       glibc->specials[i].state != HAWK_PIECE_INTERNAL;
 
 	if (!run || run->usable || chunk % HAWK_CHUNK_ALIGNMENT)
 		return 0;
-	bytes = bytes_of(word_at(&check, chunk + HAWK_CHUNK_SIZE_OFFSET));
+	bytes = hawk_chunk_bytes(word_at(&check, chunk + HAWK_CHUNK_SIZE_OFFSET));
 	if (bytes < HAWK_CHUNK_BYTES_MIN || bytes > run->end - chunk)
 		return 0;
-	is_free |= is_linked(&check, chunk) && word_at(&check, chunk + bytes) == bytes;
+	is_free |=
+		hawk_chunk_is_linked(&check.near, chunk) && word_at(&check, chunk + bytes) == bytes;
 	return is_free ? bytes - HAWK_CHUNK_SIZE_OFFSET : 0;
 }

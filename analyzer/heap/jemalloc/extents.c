@@ -245,10 +245,8 @@ static struct hawk_error *number_arenas(struct hawk_jemalloc *jemalloc)
 			hawk_claims_from(&jemalloc->bases, slab->description);
 
 		if (!numbers[slab->arena]) {
-			if (!hawk_array_reserve(&heap->arenas, heap->arena_count,
-						&heap->arena_capacity, sizeof(*heap->arenas)))
+			if (hawk_slab_heap_add_arena(heap, 0))
 				return &hawk_enomem;
-			heap->arenas[heap->arena_count++] = 0;
 			numbers[slab->arena] = (uint32_t)heap->arena_count;
 		}
 		slab->arena = numbers[slab->arena];

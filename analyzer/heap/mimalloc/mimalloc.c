@@ -72,14 +72,9 @@ static uint32_t arena_of(struct hawk_mimalloc *mimalloc, struct hawk_near *near,
 	if (!thread)
 		return 0;
 	if (thread->arena == HAWK_NOT_KNOWN) {
-		if (!hawk_array_reserve(&heap->arenas, heap->arena_count, &heap->arena_capacity,
-					sizeof(*heap->arenas))) {
-			*err = &hawk_enomem;
-			return 0;
-		}
 		thread->arena = (uint32_t)heap->arena_count;
-		heap->arenas[heap->arena_count++] = page->heap;
 		heap->arenas_known = true;
+		*err = hawk_slab_heap_add_arena(heap, page->heap);
 	}
 	return thread->arena + 1;
 }

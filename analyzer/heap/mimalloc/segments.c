@@ -79,28 +79,6 @@ static bool key_of(struct hawk_near *near, const struct segment_layout *layout, 
 	return *ret >> KEY_LOG2; /* the key is random: addresses and counts are no keys */
 }
 
-/* Called for each address at which a segment may begin. */
-typedef struct hawk_error *segment_function(void *context, uint64_t segment);
-
-static struct hawk_error *each_place(const struct hawk_target *target, segment_function *take,
-				     void *context)
-{
-	size_t count;
-	const struct hawk_mapping *mappings = hawk_target_mappings(target, &count);
-	struct hawk_error *err = NULL;
-
-	for (size_t i = 0; i < count && !err; i++) {
-		uint64_t at = (mappings[i].start + segment_bytes - 1) & -segment_bytes;
-		uint64_t end = mappings[i].start + mappings[i].present_bytes;
-
-		if (!hawk_is_anonymous(target, &mappings[i]))
-			continue;
-		for (; !err && at >= mappings[i].start && at < end; at += segment_bytes)
-			err = take(context, at);
-	}
-	return err;
-}
-
 /** Keys that segments may have, by layout. */
 struct keys {
 	struct hawk_near *near;
@@ -211,7 +189,8 @@ struct hawk_error *hawk_mimalloc_read_segments(struct hawk_mimalloc *mimalloc)
 	struct hawk_near near = {.target = mimalloc->heap.target};
 	struct keys keys = {.near = &near};
 	struct reading best = {.mimalloc = mimalloc, .near = &near};
-	struct hawk_error *err = each_place(mimalloc->heap.target, collect_keys, &keys);
+	struct hawk_error *err =
+		hawk_each_aligned(mimalloc->heap.target, segment_bytes, collect_keys, &keys);
 	uint64_t best_share = 0, key = 0, place = 0;
 	uint16_t cookie = 0;
 	bool found = false;
@@ -231,7 +210,8 @@ struct hawk_error *hawk_mimalloc_read_segments(struct hawk_mimalloc *mimalloc)
 			continue;
 		mimalloc->heap.incomplete = true;
 		reading.key = key;
-		err = each_place(mimalloc->heap.target, read_segment, &reading);
+		err = hawk_each_aligned(mimalloc->heap.target, segment_bytes, read_segment,
+					&reading);
 		share = reading.seen ? UINT64_C(1000) * reading.fit / reading.seen : 0;
 		if (share <= best_share || share < 900)
 			continue;
@@ -247,5 +227,6 @@ struct hawk_error *hawk_mimalloc_read_segments(struct hawk_mimalloc *mimalloc)
 	mimalloc->delayed_offset = best.layout->delayed;
 	mimalloc->root = best.place;
 	err = hawk_claims_add(&mimalloc->heap.metadata, best.place, best.place + sizeof(key));
-	return err ? err : each_place(mimalloc->heap.target, read_segment, &best);
+	return err ? err
+		   : hawk_each_aligned(mimalloc->heap.target, segment_bytes, read_segment, &best);
 }

@@ -42,6 +42,17 @@ bool hawk_tcmalloc_span(struct hawk_near *near, uint64_t address, struct hawk_tc
 	       ret->pages < UINT64_C(1) << (48 - HAWK_TCMALLOC_PAGE_LOG2);
 }
 
+struct hawk_error *hawk_tcmalloc_claim(struct hawk_tcmalloc *tcmalloc, uint64_t address,
+				       const struct hawk_tcmalloc_span *span)
+{
+	struct hawk_error *err =
+		hawk_claims_add(&tcmalloc->heap.memory, span->page << HAWK_TCMALLOC_PAGE_LOG2,
+				(span->page + span->pages) << HAWK_TCMALLOC_PAGE_LOG2);
+
+	return err ? err
+		   : hawk_claims_add(&tcmalloc->heap.metadata, address, address + HAWK_SPAN_BYTES);
+}
+
 static uint32_t count_classes(struct hawk_near *near, uint64_t first)
 {
 	uint32_t count = 0;
@@ -135,7 +146,6 @@ bool hawk_tcmalloc_find_central(struct hawk_tcmalloc *tcmalloc)
 static struct hawk_error *add_span(struct hawk_tcmalloc *tcmalloc, uint64_t address,
 				   const struct hawk_tcmalloc_span *span)
 {
-	uint64_t start = span->page << HAWK_TCMALLOC_PAGE_LOG2;
 	uint64_t bytes = span->pages << HAWK_TCMALLOC_PAGE_LOG2;
 	uint64_t object_bytes = tcmalloc->class_bytes[span->size_class];
 	struct hawk_error *err;
@@ -145,13 +155,10 @@ static struct hawk_error *add_span(struct hawk_tcmalloc *tcmalloc, uint64_t addr
 		return &hawk_enomem;
 	tcmalloc->spans[tcmalloc->span_count++] = address;
 	err = hawk_slabs_add(&tcmalloc->heap.slabs,
-			     (struct hawk_slab){.start = start,
+			     (struct hawk_slab){.start = span->page << HAWK_TCMALLOC_PAGE_LOG2,
 						.object_bytes = object_bytes,
 						.count = bytes / object_bytes});
-	if (!err)
-		err = hawk_claims_add(&tcmalloc->heap.memory, start, start + bytes);
-	return err ? err
-		   : hawk_claims_add(&tcmalloc->heap.metadata, address, address + HAWK_SPAN_BYTES);
+	return err ? err : hawk_tcmalloc_claim(tcmalloc, address, span);
 }
 
 /* Reads a ring of spans, up to the first that is not of the class. All rings together have at most

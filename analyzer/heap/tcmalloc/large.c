@@ -16,8 +16,6 @@ enum {
 	OLD_LEAF_LOG2 = 11,
 	OLD_NODE_LOG2 = 12,
 	SAMPLES = 64,
-	VOTES_MIN = 2,
-	CANDIDATES = 64,
 	SAMPLED_DEPTH_MAX = 64,
 };
 
@@ -62,29 +60,20 @@ static uint64_t span_of(struct hawk_near *near, const struct map *map, uint64_t 
 	return leaf && hawk_word(near, leaf + 8 * (page & mask(leaf_log2(map))), &span) ? span : 0;
 }
 
-/* Returns how many of some spans the map holds. */
-static unsigned count_known(const struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
-			    const struct map *map)
+/* Returns true if the map holds nine tenths of some spans. */
+static bool fits(const struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
+		 const struct map *map)
 {
 	size_t step = tcmalloc->span_count / SAMPLES + 1;
-	unsigned known = 0;
+	unsigned known = 0, asked = 0;
 
-	for (size_t i = 0; i < tcmalloc->span_count; i += step) {
+	for (size_t i = 0; i < tcmalloc->span_count; i += step, asked++) {
 		struct hawk_tcmalloc_span span;
 
 		known += hawk_tcmalloc_span(near, tcmalloc->spans[i], &span) &&
 			 span_of(near, map, span.page) == tcmalloc->spans[i];
 	}
-	return known;
-}
-
-static bool fits(const struct hawk_tcmalloc *tcmalloc, struct hawk_near *near,
-		 const struct map *map)
-{
-	size_t step = tcmalloc->span_count / SAMPLES + 1;
-	size_t asked = (tcmalloc->span_count + step - 1) / step;
-
-	return count_known(tcmalloc, near, map) * 10 >= asked * 9;
+	return known * 10 >= asked * 9;
 }
 
 /* Looks in modules' data for the root: newer versions keep the root itself there, older ones a
@@ -174,7 +163,7 @@ static struct hawk_error *add_large(struct hawk_tcmalloc *tcmalloc, struct hawk_
 				    uint64_t address, const struct hawk_tcmalloc_span *span)
 {
 	uint64_t start = span->page << HAWK_TCMALLOC_PAGE_LOG2;
-	uint64_t bytes = span->pages << HAWK_TCMALLOC_PAGE_LOG2, usable = bytes;
+	uint64_t usable = span->pages << HAWK_TCMALLOC_PAGE_LOG2;
 	struct hawk_error *err = NULL;
 
 	if (span->sampled)
@@ -183,24 +172,18 @@ static struct hawk_error *add_large(struct hawk_tcmalloc *tcmalloc, struct hawk_
 		err = hawk_slabs_add(
 			&tcmalloc->heap.slabs,
 			(struct hawk_slab){.start = start, .object_bytes = usable, .count = 1});
-	if (!err)
-		err = hawk_claims_add(&tcmalloc->heap.memory, start, start + bytes);
-	return err ? err
-		   : hawk_claims_add(&tcmalloc->heap.metadata, address, address + HAWK_SPAN_BYTES);
+	return err ? err : hawk_tcmalloc_claim(tcmalloc, address, span);
 }
 
 /* Adds a free span, which is still the allocator's memory. */
 static struct hawk_error *add_free(struct hawk_tcmalloc *tcmalloc, uint64_t address,
 				   const struct hawk_tcmalloc_span *span)
 {
-	uint64_t start = span->page << HAWK_TCMALLOC_PAGE_LOG2;
-	uint64_t end = (span->page + span->pages) << HAWK_TCMALLOC_PAGE_LOG2;
-	struct hawk_error *err = hawk_claims_add(&tcmalloc->heap.memory, start, end);
+	struct hawk_error *err =
+		hawk_claims_add(&tcmalloc->heap.free, span->page << HAWK_TCMALLOC_PAGE_LOG2,
+				(span->page + span->pages) << HAWK_TCMALLOC_PAGE_LOG2);
 
-	if (!err)
-		err = hawk_claims_add(&tcmalloc->heap.free, start, end);
-	return err ? err
-		   : hawk_claims_add(&tcmalloc->heap.metadata, address, address + HAWK_SPAN_BYTES);
+	return err ? err : hawk_tcmalloc_claim(tcmalloc, address, span);
 }
 
 /* Reads all spans of one leaf. A large span surely has entries only for its first and last page;

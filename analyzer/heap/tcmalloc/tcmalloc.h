@@ -58,4 +58,8 @@ struct hawk_tcmalloc_span {
 
 bool hawk_tcmalloc_span(struct hawk_near *near, uint64_t address, struct hawk_tcmalloc_span *ret);
 
+/** Claims the pages of the span at `address`, and its description. */
+struct hawk_error *hawk_tcmalloc_claim(struct hawk_tcmalloc *tcmalloc, uint64_t address,
+				       const struct hawk_tcmalloc_span *span);
+
 #endif
