@@ -13,7 +13,6 @@
 
 enum {
 	BIN_WORDS = 3,
-	BIN_BYTES = 8 * BIN_WORDS,
 	BINS_MIN = 20,
 	BINS_MAX = 128,
 	BINS_LARGE_MIN = 2,
