@@ -73,10 +73,10 @@ def expect_stop(build, hidden, *named):
 
 def check_stops():
     build = hawk.temporary_folder()
-    # All required libraries are missing, then one at a time. Only the first run tests the compilers.
+    # All required libraries are missing, then one of each kind. Only the first run tests the compilers.
     libraries = sorted(NEEDED | {"libiberty-dev"})
     expect_stop(build, libraries, *libraries)
-    for package in libraries:
+    for package in ("libdw-dev", "libiberty-dev", "protobuf-c-compiler"):
         expect_stop(build, [package], package)
     for package in ("gcc", "g++", "pkg-config"):
         expect_stop(hawk.temporary_folder(), [package], package)
@@ -97,8 +97,15 @@ def check_left_out():
     with open(os.path.join(build, "build.ninja"), encoding="utf-8") as file:
         hawk.expect(r'HAWK_TRACER_INSTALL_DIR=\"../../../lib64/hawk-core\"' in file.read().replace("\\\\", "\\"),
                     "the way from the command to the tracer")
-    done = hawk.run(["ninja", "-C", build, "corpus_table"])
-    hawk.expect_equal(done.returncode, 0, f"a fuzz target without cmocka: {done.stdout[-2000:]}")
+    # The rest of the sources does not ask for them.
+    asking = hawk.run(["grep", "-rlE", "--include=*.c", "HAWK_HAVE_(ZSTD|LZ4)", "analyzer"], cwd=hawk.SOURCE)
+    listed = hawk.run(["ninja", "-C", build, "-t", "targets", "all"]).stdout
+    objects = [re.search(rf"^(\S*\.dir/{re.escape(os.path.relpath(source, 'analyzer'))}\.o):", listed, re.M)[1]
+               for source in asking.stdout.split()]
+    hawk.expect(len(objects) >= 4, f"sources with a way without them: {objects}")
+    done = hawk.run(["ninja", "-C", build, *objects])
+    hawk.expect_equal(done.returncode, 0, f"built without zstd and lz4: {done.stdout[-2000:]}")
+    hawk.expect("corpus_table:" in listed and "unit.test" not in listed, "fuzz targets need no cmocka")
 
 
 cmake = shutil.which("cmake")
