@@ -153,11 +153,12 @@ static void compare_program(const char *compiler, const char *options, const cha
 {
 	struct hawk_symbols_options none = {0};
 	struct hawk_symbol_module module = {.path = fixture_path("program"), .main = true};
+	char with_library[256], *text;
 	struct hawk_symbols *symbols;
-	char *text;
 
 	fixture_needs("llvm-symbolizer");
-	fixture_build(compiler, options, "inlined.cpp", "program");
+	snprintf(with_library, sizeof(with_library), "%s -DLIBRARY", options);
+	fixture_build(compiler, with_library, "inlined.cpp", "program");
 	assert_int_equal(
 		fixture_run("objdump -d -j .text --no-show-raw-insn program | "
 			    "sed -n 's/^ *\\([0-9a-f]*\\):.*/0x\\1/p' | "

@@ -22,7 +22,7 @@ SYMBOLS_TEST(a_program_with_debug_information_gives_function_file_and_line)
 	assert_string_equal(frame->symbol, "plain");
 	assert_int_equal(frame->function_offset, 0);
 	assert_string_equal(frame->file, fixture_path("inlined.cpp"));
-	assert_in_range(frame->line, 52, 56);
+	assert_in_range(frame->line, 60, 64);
 	assert_int_equal(world.findings.count, 0);
 }
 
