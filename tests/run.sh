@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds everything and runs every test. Installs missing Debian packages first (as root or by sudo).
+# Builds everything and runs the tests. Installs missing Debian packages first (as root or by sudo).
 set -euo pipefail
 
 usage() {
@@ -8,7 +8,8 @@ usage() {
 usage: tests/run.sh [options] [-- CTEST-ARGUMENTS]
   --build DIR    build folder (default: build, in the source folder, unless its path has blanks)
   --no-install   install nothing; tests without their programs are skipped
-  --jobs N       parallel jobs (default: number of processors)
+  --jobs N       parallel jobs (default: number of processors; of tests, one more)
+  --long         also the long tests: further programs, allocators and versions, and stress
   --label NAME   only tests with this label: unit, fuzz, model, tsan, e2e
   --name REGEX   only tests whose name matches
 END
@@ -19,15 +20,19 @@ source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$source_dir/tests/packages.sh"
 build=$(hawk_build_folder "$source_dir")
 jobs=$(nproc)
+# Many tests wait for browsers, servers and timers.
+test_jobs=$((jobs + 1))
 install=yes
+skip=(-LE long)
 select=()
 while [ $# -gt 0 ]; do
 	case $1 in
 	--build) build=$(realpath -m "$2"); shift ;;
 	--no-install) install=no ;;
-	--jobs) jobs=$2; shift ;;
-	--label) select+=(-L "$2"); shift ;;
-	--name) select+=(-R "$2"); shift ;;
+	--jobs) jobs=$2; test_jobs=$2; shift ;;
+	--long) skip=() ;;
+	--label) select+=(-L "$2"); skip=(); shift ;;
+	--name) select+=(-R "$2"); skip=(); shift ;;
 	--help | -h) usage; exit 0 ;;
 	--) shift; select+=("$@"); break ;;
 	*) usage >&2; exit 2 ;;
@@ -46,4 +51,4 @@ generator=()
 [ -e "$build/CMakeCache.txt" ] || ! command -v ninja >/dev/null || generator=(-G Ninja)
 cmake -S "$source_dir" -B "$build" "${generator[@]}" -Wno-dev >/dev/null
 cmake --build "$build" -j "$jobs"
-ctest --test-dir "$build" -j "$jobs" --output-on-failure --no-tests=error "${select[@]}"
+ctest --test-dir "$build" -j "$test_jobs" --output-on-failure --no-tests=error "${skip[@]}" "${select[@]}"

@@ -144,13 +144,13 @@ def check_cuts():
     for part in (0.02, 0.3, 0.5, 0.7, 0.98):
         check_half(core, ends[int(len(ends) * part)], all_blocks, loads, names,
                    f"cut behind {part} of the blocks")
-    for step in range(25):
-        at = size * step // 25 + step * 977 % 4096
+    for step in range(9):
+        at = size * step // 9 + step * 977 % 4096
         path = hawk.cut(core, at)
         codes = (hawk.EXIT_UNREADABLE,) if at < 64 else (hawk.EXIT_UNREADABLE, hawk.EXIT_PARTIAL)
         check(path, codes, f"a core of {size} bytes cut at {at}")
     memory_end = max(offset + there for _, offset, there in loads)  # gdb puts a section table last
-    for at in (0, 1, 63, 64, 65, 120, 1000, 4095, 4096, 4097, memory_end - 1):
+    for at in (0, 1, 63, 64, 120, 4097, memory_end - 1):
         check(hawk.cut(core, at), (hawk.EXIT_UNREADABLE, hawk.EXIT_PARTIAL), f"cut at {at}")
 
 

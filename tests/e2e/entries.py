@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ctest: for=jemalloc tcmalloc mimalloc
+# ctest: long
 """Entry points beyond the standard ones, of one allocator: any mix of them works as without the
 tracer, and what is alive in the end is found, with size and caller.
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ctest: timeout=600
+# ctest: long=python3 redis
 # ctest: for=holders python3 redis
 """The exported graphs in the programs that they are for: Chromium's DevTools (and memlab, with HAWK_READERS_BIG=1) find the
 same totals and the same retained sizes as hawk-core, and so does VisualVM's heap walker; sqlite3 the same sums; Graphviz draws."""

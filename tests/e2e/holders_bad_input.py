@@ -14,7 +14,7 @@ from support import hawk, holder_world
 from support.core_surgery import (PT_LOAD, WRITE, damage, drop_segments, program_headers, segment_at,
                                   stack_pointers)
 
-DAMAGED = 4
+DAMAGED = 2
 CODES = (hawk.EXIT_OK, hawk.EXIT_UNREADABLE, hawk.EXIT_PARTIAL)
 TREES = (["retained", "--by=root"], ["retained", "--by=tree"], ["merge-paths"])
 
@@ -107,7 +107,7 @@ def check_without_segments():
     """Any writable segment may be gone. Small ones may be .bss that was never written."""
     loads = [(at, size) for at, kind, flags, _, _, size in program_headers(original)
              if kind == PT_LOAD and flags & WRITE and size]
-    for at, size in random.sample(loads, 3):
+    for at, size in random.sample(loads, 2):
         data = bytearray(original)
         struct.pack_into("<Q", data, at + 32, 0)
         ask_all(data, f"without the segment of {size} bytes",
@@ -116,7 +116,7 @@ def check_without_segments():
 
 def check_cut():
     read = [ask_all(original[:len(original) * part // 16], f"{part}/16",
-                    (hawk.EXIT_PARTIAL, hawk.EXIT_UNREADABLE)) for part in range(1, 16, 2)]
+                    (hawk.EXIT_PARTIAL, hawk.EXIT_UNREADABLE)) for part in (1, 5, 9, 13, 15)]
     hawk.expect(read[-1] and sum(read) >= 2, f"cut cores that could be read: {read}")
     hawk.expect_equal(read, sorted(read), "once readable, always readable")
 

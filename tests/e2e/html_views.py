@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ctest: timeout=600
+# ctest: long=firefox
 # ctest: for=build views firefox
 """The page of `html` in browsers: it is what its sources build; each view by its address, before and after a reload, with
 the sums of `analyze`; what axe-core says of each, light and dark; hostile names."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ctest: for=glibc jemalloc tcmalloc mimalloc redis
+# ctest: long=jemalloc tcmalloc mimalloc
 """The same programs traced and untraced. Of one that numbers its blocks, each has the same leak kind, holders and retained
 size. Of the others as many blocks of each size are lost, possibly lost and held, and each variable holds as many. Traced
 cores have sizes as asked for, untraced ones usable sizes; blocks are told apart by these."""

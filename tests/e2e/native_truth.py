@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ctest: for=bookworm bullseye trixie sid musl mixed builds kills views
+# ctest: long=bullseye trixie sid
 # ctest: timeout=600
 """Heaps of unprepared programs: every live block, with its usable size, and nothing else but what the C
 library and the allocator have for themselves. The allocators of four releases of Debian run by their own loaders;

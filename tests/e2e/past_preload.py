@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# ctest: long
 """Blocks that are freed, resized and measured by functions which no preloaded library can stand before: those that a
 library loaded with RTLD_DEEPBIND calls, those that dlsym() finds on a handle, those of another namespace. On each
 allocator, and with wrappers before and behind the tracer."""

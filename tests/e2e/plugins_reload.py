@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ctest: timeout=600
+# ctest: long
 """Libraries that come and go at the same addresses cost the same however often they do."""
 
 import os

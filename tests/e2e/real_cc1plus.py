@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ctest: timeout=600
+# ctest: long
 """The C++ compiler: the same assembly from a generated, preprocessed source; and what holds its tables."""
 
 import os

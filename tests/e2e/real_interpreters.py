@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ctest: for=bash node perl php python3 sqlite3
+# ctest: long=node perl php
 # ctest: timeout=600
 """Interpreters: the same output with the tracer, a core whose heap adds up, nothing called lost, and objects that are
 held by what their authors call so."""

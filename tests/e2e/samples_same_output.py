@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ctest: timeout=400
+# ctest: long
 """Every sample behaves the same with the tracer as without, on every allocator underneath, with
 stacks, without them, and with libunwind in the tracer's place."""
 

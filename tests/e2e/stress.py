@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ctest: for=glibc jemalloc tcmalloc mimalloc
+# ctest: long=jemalloc tcmalloc mimalloc
 # ctest: timeout=600
 # ctest: processors=2
 """Threads, signals, forks and plug-ins on each allocator: the heap found in a core of a random moment against the program's own shadow list.

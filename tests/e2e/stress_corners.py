@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ctest: timeout=600
+# ctest: long
 """Programs at the corners of the malloc family and at their limits see what they see untraced."""
 
 import os

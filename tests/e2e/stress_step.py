@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ctest: timeout=900
+# ctest: long
 """The tracer interrupted at every instruction: what a core or a signal handler would meet there."""
 
 import os

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ctest: for=allocators interpreters python stress
+# ctest: long
 # ctest: timeout=900
 """Other people's tests, with and without the tracer: the same outcome.
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# ctest: long
 """max_table=SIZE, and its default: the tracer's memory ends there, the program goes on, and what found no
 room is counted. Below 32 MiB of address space the tracer stands aside. stats=1: its own counters at exit."""
 

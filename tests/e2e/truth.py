@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ctest: for=glibc jemalloc tcmalloc mimalloc
+# ctest: long=jemalloc tcmalloc mimalloc
 # ctest: timeout=600
 """Ground truth: compares the analysis of a core with what the program itself wrote down.
 
