@@ -3,12 +3,14 @@
  * @file
  * Any bytes as a compressed core: unpacking ends, stays inside of its buffer, reads no more than
  * there is, and never stands still without saying so. The first byte chooses the buffer's size.
+ * Files of independent frames are unpacked in parallel, too.
  */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "hawk/target/decoder.h"
+#include "target/core/frames.h"
 
 enum { OUTPUT_BYTES_MAX = 64 << 20 };
 
@@ -35,6 +37,28 @@ static void unpack(struct hawk_decoder *decoder, size_t input, uint8_t *buffer, 
 	}
 }
 
+static void unpack_frames(const uint8_t *data, size_t size)
+{
+	struct hawk_core_file *packed, *core = NULL;
+	struct hawk_core_frames frames;
+	struct hawk_findings findings;
+
+	hawk_findings_init(&findings);
+	if (hawk_core_file_over(data, size, &packed))
+		return;
+	if (hawk_core_frames_read(packed, &frames)) {
+		uint64_t bytes = frames.bytes;
+
+		hawk_core_frames_deinit(&frames);
+		hawk_error_destroy(hawk_core_unpack(packed, "input", NULL, &findings, &core));
+		require(!core || core->size == bytes);
+		hawk_core_file_close(core);
+	} else {
+		hawk_core_file_close(packed);
+	}
+	hawk_findings_deinit(&findings);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct hawk_decoder *decoder;
@@ -52,5 +76,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		hawk_decoder_destroy(decoder);
 	}
 	free(buffer);
+	unpack_frames(data + 1, size - 1);
 	return 0;
 }
