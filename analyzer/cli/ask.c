@@ -76,18 +76,6 @@ static void advise(const struct hawk_verb *verb, const struct hawk_session *sess
 			      session->source, seconds);
 }
 
-static struct hawk_error *find_last(const struct hawk_settings *settings, char **ret)
-{
-	struct hawk_error *err;
-
-	if (settings->pid)
-		return hawk_error_create(HAWK_ERROR_USAGE, "--last and --pid exclude each other");
-	err = hawk_last_core(settings->last, ret);
-	if (!err && !settings->quiet)
-		hawk_complain("the last core is %s", *ret);
-	return err;
-}
-
 int hawk_verb_ask(const struct hawk_verb *verb, struct hawk_settings *settings)
 {
 	int skip = (verb->live && settings->pid) || settings->last ? 0 : 1;
@@ -107,7 +95,7 @@ int hawk_verb_ask(const struct hawk_verb *verb, struct hawk_settings *settings)
 	if (verb->check)
 		err = verb->check(settings);
 	if (!err && settings->last)
-		err = find_last(settings, &last);
+		err = hawk_last_core(settings, &last);
 	if (!err)
 		err = hawk_session_open(&session, settings, last ? last : core);
 	session.failed = err;

@@ -324,8 +324,8 @@ int hawk_verb_answer(const struct hawk_verb *verb, struct hawk_session *session)
  * exit code. */
 int hawk_verb_ask(const struct hawk_verb *verb, struct hawk_settings *settings);
 
-/** list.c: finds the newest core of the program or process `wanted`, "" = of any; caller frees. */
-struct hawk_error *hawk_last_core(const char *wanted, char **ret);
+/** list.c: finds the core that settings->last asks for, and says which it is; caller frees. */
+struct hawk_error *hawk_last_core(const struct hawk_settings *settings, char **ret);
 
 /** Returns option `index` of `verb`: its own options, then shared ones, --help last; NULL behind
  * the last. */

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hawk/base/cleanup.h"
 #include "answer.h"
 #include "hawk/report/cores.h"
 
@@ -69,22 +68,36 @@ static int run(struct hawk_settings *settings)
 	return hawk_answer_run(settings, &answer);
 }
 
-struct hawk_error *hawk_last_core(const char *wanted, char **ret)
+/** Takes the newest core that is wanted, even if it cannot be read: an older one is another crash.
+ */
+static struct hawk_error *pick_last(const struct hawk_core_list *list, const char *wanted,
+				    char **ret)
+{
+	const struct hawk_core_entry *last = hawk_core_list_last(list, wanted);
+
+	if (!last)
+		return hawk_error_create(HAWK_ERROR_NOT_FOUND,
+					 "no core%s%s was found; see hawk-core help list",
+					 *wanted ? " of " : "", wanted);
+	if (last->trouble)
+		return hawk_error_create(HAWK_ERROR_OS, "%s", last->trouble);
+	*ret = strdup(last->path);
+	return *ret ? NULL : &hawk_enomem;
+}
+
+struct hawk_error *hawk_last_core(const struct hawk_settings *settings, char **ret)
 {
 	struct hawk_core_list list;
-	struct hawk_error *err = hawk_core_list_usual(&list);
-	const struct hawk_core_entry *last = err ? NULL : hawk_core_list_last(&list, wanted);
+	struct hawk_error *err;
 
-	*ret = NULL;
-	if (!err && !last)
-		err = hawk_error_create(HAWK_ERROR_NOT_FOUND,
-					"no core%s%s was found; see hawk-core help list",
-					*wanted ? " of " : "", wanted);
-	else if (!err && last->trouble)
-		err = hawk_error_create(HAWK_ERROR_OS, "%s", last->trouble);
-	else if (!err && !(*ret = strdup(last->path)))
-		err = &hawk_enomem;
+	if (settings->pid)
+		return hawk_error_create(HAWK_ERROR_USAGE, "--last and --pid exclude each other");
+	err = hawk_core_list_usual(&list);
+	if (!err)
+		err = pick_last(&list, settings->last, ret);
 	hawk_core_list_deinit(&list);
+	if (!err && !settings->quiet)
+		hawk_complain("the last core is %s", *ret);
 	return err;
 }
 

@@ -31,8 +31,22 @@ static struct hawk_error *check_core(const char *path, bool *packed)
 	return err;
 }
 
-/** Packs what a compressed core unpacks to. */
-static struct hawk_error *pack_again(struct hawk_core_copy *copy, const char *path)
+/** Complains about what a compressed core has lost; returns true if anything. */
+static bool complain_lost(const struct hawk_findings *findings)
+{
+	bool lost = false;
+
+	for (size_t i = 0; i < findings->count; i++) {
+		if (strcmp(findings->items[i].key, "core-unpack") != 0)
+			continue;
+		hawk_complain("incomplete: %s", findings->items[i].text);
+		lost = true;
+	}
+	return lost;
+}
+
+/** Packs what a compressed core unpacks to. `*lost`: not all of it. */
+static struct hawk_error *pack_again(struct hawk_core_copy *copy, const char *path, bool *lost)
 {
 	const char *folder = getenv("TMPDIR");
 	struct hawk_unpack_settings settings = {.folder = folder && *folder ? folder : NULL};
@@ -48,13 +62,14 @@ static struct hawk_error *pack_again(struct hawk_core_copy *copy, const char *pa
 
 		err = hawk_file_sink_write(copy->sink, bytes, size);
 		copy->bytes = size;
+		*lost = complain_lost(&findings);
 	}
 	hawk_target_close(target);
 	hawk_findings_deinit(&findings);
 	return err;
 }
 
-static struct hawk_error *pack_from(struct hawk_core_copy *copy, const char *path)
+static struct hawk_error *pack_from(struct hawk_core_copy *copy, const char *path, bool *lost)
 {
 	bool is_piped = !strcmp(path, "-"), packed = false;
 	CLEANUP(close_fd)
@@ -67,10 +82,10 @@ static struct hawk_error *pack_from(struct hawk_core_copy *copy, const char *pat
 		err = check_core(path, &packed);
 	if (err)
 		return err;
-	return packed ? pack_again(copy, path) : hawk_core_copy(copy, fd, path);
+	return packed ? pack_again(copy, path, lost) : hawk_core_copy(copy, fd, path);
 }
 
-static struct hawk_error *pack(const struct hawk_settings *settings)
+static struct hawk_error *pack(const struct hawk_settings *settings, const char *path, bool *lost)
 {
 	struct hawk_file_sink_settings place = {.path = settings->copy, .force = settings->replace};
 	struct hawk_core_copy copy = {.written_max = UINT64_MAX, .end_ns = UINT64_MAX};
@@ -78,7 +93,7 @@ static struct hawk_error *pack(const struct hawk_settings *settings)
 	struct hawk_error *err = hawk_file_sink_create(&place, &copy.sink);
 
 	if (!err)
-		err = pack_from(&copy, settings->operands[0]);
+		err = pack_from(&copy, path, lost);
 	if (!err && !copy.bytes)
 		err = hawk_error_create(HAWK_ERROR_FORMAT, "standard input: is empty (0 bytes)");
 	if (!err)
@@ -101,19 +116,28 @@ static bool ends_in_zst(const char *path)
 
 static int run(struct hawk_settings *settings)
 {
+	CLEANUP(free_ptr) char *last = NULL;
 	struct hawk_error *err = NULL;
 	struct hawk_bar bar = {0};
+	bool lost = false;
+	int code;
 
-	if (settings->count != 1 || !ends_in_zst(settings->copy)) {
+	if (settings->count != !settings->last || !ends_in_zst(settings->copy)) {
 		hawk_complain("pack needs one core and --output FILE.zst; see hawk-core help pack");
 		return HAWK_EXIT_USAGE;
 	}
 	/* Report a full disk as an error instead of dying by a signal. */
 	signal(SIGXFSZ, SIG_IGN);
 	hawk_bar_begin(&bar, settings->quiet);
-	err = pack(settings);
+	if (settings->last)
+		err = hawk_last_core(settings, &last);
+	if (!err)
+		err = pack(settings, last ? last : settings->operands[0], &lost);
 	hawk_bar_deinit(&bar);
-	return err ? hawk_fail(err) : hawk_help_finish();
+	if (err)
+		return hawk_fail(err);
+	code = hawk_help_finish();
+	return code == HAWK_EXIT_OK && lost ? HAWK_EXIT_PARTIAL : code;
 }
 
 static const struct hawk_option options[] = {
@@ -133,7 +157,8 @@ const struct hawk_verb hawk_verb_pack = {
 		   "stay holes. \"zstd -d\" unpacks it, too. \"hawk-core redact -o FILE.zst\" "
 		   "writes such files.",
 	.options = options,
-	.shared = HAWK_TAKES_QUIET,
-	.exit_codes = "Exit codes: 0 ok, 2 usage, 3 not readable or not writable.",
+	.shared = HAWK_TAKES_LAST | HAWK_TAKES_QUIET,
+	.exit_codes = "Exit codes: 0 ok, 2 usage, 3 not readable or not writable, 4 a part of a "
+		      "compressed core is lost.",
 	.run = run,
 };

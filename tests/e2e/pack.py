@@ -40,6 +40,8 @@ def check_inputs():
         piped, done = pack("-", "piped.zst", stdin=pipe.stdout)
     hawk.expect_equal(done.returncode, 0, done.stderr)
     again, _ = pack(packed, "again.zst")
+    done = hawk.run([hawk.CORE, "pack", "--last=no-such-program", "-o", "none.zst"], cwd=folder)
+    hawk.expect("no core of no-such-program" in done.stderr, done.stderr)
     hawk.expect(hawk.read(piped) == hawk.read(packed) == hawk.read(again), "other bytes")
     for source, words in ((__file__, "is a text file"), (os.path.join(folder, "nowhere"), "No such file")):
         path, done = pack(source, "none.zst")
@@ -61,6 +63,8 @@ def check_damage():
     texts = [item["text"] for item in hawk.parse(done.stdout)["missing"] if item["key"] == "core-unpack"]
     hawk.expect_equal(texts, ["parts of the compressed core are damaged: 262144 bytes of memory are taken as zeros"],
                       "damage")
+    done = pack(os.path.join(folder, "broken.zst"), "mended.zst")[1]
+    hawk.expect(done.returncode == hawk.EXIT_PARTIAL and "262144 bytes" in done.stderr, f"packed again: {done.stderr!r}")
     for size in range(8, 80, 8):
         code, text = answer(hawk.cut(packed, os.path.getsize(packed) - size, "cut.zst"))
         hawk.expect(code in (0, hawk.EXIT_PARTIAL) and "orderd" in text, f"{size} bytes less: exit code {code}")
