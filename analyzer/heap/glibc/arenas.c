@@ -142,8 +142,8 @@ static bool is_ring(struct hawk_near *near, const struct hawk_glibc_layout *layo
 }
 
 /* Adds the arenas of one C library. The first is its main one, in a module's data. */
-static struct hawk_error *add_ring(struct hawk_glibc *glibc, struct hawk_near *near,
-				   const struct hawk_glibc_layout *layout, uint64_t start)
+static struct hawk_error *add_ring(struct hawk_glibc *glibc, const struct hawk_glibc_layout *layout,
+				   uint64_t start)
 {
 	struct hawk_error *err = NULL;
 	uint64_t at = start;
@@ -151,77 +151,70 @@ static struct hawk_error *add_ring(struct hawk_glibc *glibc, struct hawk_near *n
 	do {
 		struct hawk_glibc_arena arena;
 
-		if (!read_arena(near, at, layout, &arena))
+		if (!read_arena(&glibc->near, at, layout, &arena))
 			break;
 		arena.is_main = at == start;
 		arena.library = glibc->library_count;
 		err = add_arena(glibc, &arena);
-		if (!next_arena(near, layout, &at))
+		if (!next_arena(&glibc->near, layout, &at))
 			break;
 	} while (!err && at != start && glibc->arena_count < ARENAS_MAX);
 	glibc->library_count++;
 	return err;
 }
 
-static struct hawk_error *try_bins(struct hawk_glibc *glibc, struct hawk_near *near, uint64_t bins)
+static struct hawk_error *try_bins(struct hawk_glibc *glibc, uint64_t bins)
 {
 	if (glibc->rings_tried++ >= RINGS_TRIED)
 		return NULL;
 	for (size_t i = 0; i < HAWK_GLIBC_LAYOUTS; i++) {
 		const struct hawk_glibc_layout *layout = &hawk_glibc_layouts[i];
 
-		if (is_ring(near, layout, bins - layout->bins))
+		if (is_ring(&glibc->near, layout, bins - layout->bins))
 			return is_known(glibc, bins - layout->bins)
 				       ? NULL
-				       : add_ring(glibc, near, layout, bins - layout->bins);
+				       : add_ring(glibc, layout, bins - layout->bins);
 	}
 	return NULL;
 }
 
 /* Looks for last bins: they are empty, and no empty bin follows them. */
-static struct hawk_error *search_data(struct hawk_glibc *glibc, struct hawk_near *near)
+static struct hawk_error *search_data(struct hawk_glibc *glibc)
 {
 	struct hawk_data_words words = {0};
 	struct hawk_error *err = NULL;
 	uint64_t word;
 
-	while (!err && hawk_data_words_next(&words, near, &word)) {
+	while (!err && hawk_data_words_next(&words, &glibc->near, &word)) {
 		struct bin bins[2]; /* memory may end behind the first */
 		uint64_t at = words.at, first = at - (BINS - 1) * BIN_BYTES;
-		size_t bytes = hawk_near_read(near, at, bins, sizeof(bins));
+		size_t bytes = hawk_near_read(&glibc->near, at, bins, sizeof(bins));
 
 		if (bytes < BIN_BYTES || !is_empty(&bins[0], at) || first > at ||
 		    (bytes == sizeof(bins) && is_empty(&bins[1], at + BIN_BYTES)))
 			continue;
-		if (are_bins(near, first))
-			err = try_bins(glibc, near, first);
+		if (are_bins(&glibc->near, first))
+			err = try_bins(glibc, first);
 	}
 	return err;
 }
 
-/** Context of the next function. */
-struct search {
-	struct hawk_glibc *glibc;
-	struct hawk_near *near;
-};
-
 /* Adds an arena in the heap that begins at `heap`; its library's main arena was not found. */
 static struct hawk_error *try_heap(void *context, uint64_t heap)
 {
-	struct hawk_glibc *glibc = ((struct search *)context)->glibc;
-	struct hawk_near *near = ((struct search *)context)->near;
+	struct hawk_glibc *glibc = context;
 	uint64_t words[4];
 	struct hawk_glibc_arena arena;
 
-	if (hawk_near_read(near, heap, words, sizeof(words)) != sizeof(words) || words[1] ||
+	if (hawk_near_read(&glibc->near, heap, words, sizeof(words)) != sizeof(words) || words[1] ||
 	    (words[0] != heap + 0x20 && words[0] != heap + 0x30) || words[2] > heap_alignment ||
 	    is_known(glibc, words[0]))
 		return NULL;
 	for (size_t i = 0; i < HAWK_GLIBC_LAYOUTS; i++) {
 		const struct hawk_glibc_layout *layout = &hawk_glibc_layouts[i];
 
-		if (are_bins(near, words[0] + layout->bins) &&
-		    read_arena(near, words[0], layout, &arena))
+		if (are_bins(&glibc->near, words[0] + layout->bins) &&
+		    read_arena(&glibc->near, words[0], layout, &arena))
 			return add_arena(glibc, &arena);
 	}
 	return NULL;
@@ -229,12 +222,10 @@ static struct hawk_error *try_heap(void *context, uint64_t heap)
 
 struct hawk_error *hawk_glibc_find_arenas(struct hawk_glibc *glibc)
 {
-	struct hawk_near near = {.target = glibc->target};
-	struct search search = {glibc, &near};
-	struct hawk_error *err = search_data(glibc, &near);
+	struct hawk_error *err = search_data(glibc);
 
 	glibc->main_missing = !glibc->library_count;
 	return err || glibc->library_count
 		       ? err
-		       : hawk_each_aligned(glibc->target, heap_alignment, try_heap, &search);
+		       : hawk_each_aligned(glibc->target, heap_alignment, try_heap, glibc);
 }

@@ -126,6 +126,7 @@ enum { HAWK_GLIBC_BREAKS_MAX = 64 };
 /** All structures found. */
 struct hawk_glibc {
 	const struct hawk_target *target;
+	struct hawk_near near;     /**< for the stages below */
 	struct hawk_claims claims; /**< memory of other allocators */
 	struct hawk_glibc_arena *arenas;
 	size_t arena_count, arena_capacity;
@@ -186,7 +187,7 @@ bool hawk_glibc_ends_well(const struct hawk_glibc *glibc, struct hawk_near *near
 			  const struct hawk_glibc_run *run, uint64_t at, uint64_t *end);
 
 /** Stages, in this order; each fills its own members of `glibc`, which starts as zeros but for the
- * target and the claims. */
+ * target, `near` and the claims. */
 struct hawk_error *hawk_glibc_find_arenas(struct hawk_glibc *glibc);
 struct hawk_error *hawk_glibc_find_runs(struct hawk_glibc *glibc);
 void hawk_glibc_find_parameters(struct hawk_glibc *glibc);

@@ -93,7 +93,7 @@ static uint64_t heap_start(const struct hawk_glibc *glibc, uint32_t arena)
 }
 
 /* Finds the parameters near a main arena; returns false if not found. */
-static bool find_beside(struct hawk_glibc *glibc, struct hawk_near *near, uint32_t arena)
+static bool find_beside(struct hawk_glibc *glibc, uint32_t arena)
 {
 	uint64_t middle = glibc->arenas[arena].start, first = heap_start(glibc, arena);
 	const struct parameters_layout *best = NULL;
@@ -101,7 +101,7 @@ static bool find_beside(struct hawk_glibc *glibc, struct hawk_near *near, uint32
 	unsigned best_score = SCORE_MIN - 1;
 
 	for (uint64_t at = middle - PARAMETERS_NEAR; at < middle + PARAMETERS_NEAR; at += 8) {
-		if (hawk_near_read(near, at, bytes, sizeof(bytes)) != sizeof(bytes))
+		if (hawk_near_read(&glibc->near, at, bytes, sizeof(bytes)) != sizeof(bytes))
 			continue;
 		for (size_t i = 0; i < sizeof(parameter_layouts) / sizeof(*parameter_layouts);
 		     i++) {
@@ -122,22 +122,21 @@ static bool find_beside(struct hawk_glibc *glibc, struct hawk_near *near, uint32
 
 void hawk_glibc_find_parameters(struct hawk_glibc *glibc)
 {
-	struct hawk_near near = {.target = glibc->target};
-
 	glibc->parameters.known = glibc->library_count;
 	for (uint32_t i = 0; i < glibc->arena_count; i++)
-		if (glibc->arenas[i].is_main && !find_beside(glibc, &near, i))
+		if (glibc->arenas[i].is_main && !find_beside(glibc, i))
 			glibc->parameters.known = false;
 }
 
 /* Returns true for a chunk at `at` in a mapping that begins at `base`. */
-static bool is_mapped(const struct hawk_glibc *glibc, struct hawk_near *near, uint64_t at,
-		      uint64_t base, uint64_t limit, struct hawk_glibc_run *ret)
+static bool is_mapped(struct hawk_glibc *glibc, uint64_t at, uint64_t base, uint64_t limit,
+		      struct hawk_glibc_run *ret)
 {
 	bool has_gap = glibc->arenas[0].layout->mapped_gap;
 	uint64_t tail = has_gap ? HAWK_CHUNK_HEADER_BYTES : 0, gap, size;
 
-	if (!hawk_word(near, at, &gap) || !hawk_word(near, at + HAWK_CHUNK_SIZE_OFFSET, &size) ||
+	if (!hawk_word(&glibc->near, at, &gap) ||
+	    !hawk_word(&glibc->near, at + HAWK_CHUNK_SIZE_OFFSET, &size) ||
 	    (size & HAWK_CHUNK_FLAGS) != HAWK_CHUNK_MAPPED)
 		return false;
 	if (has_gap)
@@ -157,8 +156,8 @@ static bool is_mapped(const struct hawk_glibc *glibc, struct hawk_near *near, ui
 
 /* Finds a chunk of memalign() behind `base`. Only its offset in a page shows the alignment once
  * realloc() has moved the mapping. */
-static bool find_aligned(const struct hawk_glibc *glibc, struct hawk_near *near, uint64_t base,
-			 uint64_t limit, struct hawk_glibc_run *ret)
+static bool find_aligned(struct hawk_glibc *glibc, uint64_t base, uint64_t limit,
+			 struct hawk_glibc_run *ret)
 {
 	uint64_t most = limit - base < ALIGNMENT_MAX ? limit - base : ALIGNMENT_MAX;
 
@@ -168,7 +167,7 @@ static bool find_aligned(const struct hawk_glibc *glibc, struct hawk_near *near,
 
 		if (!glibc->arenas[0].layout->mapped_gap && at - base < HAWK_CHUNK_BYTES_MIN)
 			at += step;
-		if (is_mapped(glibc, near, at, base, limit, ret))
+		if (is_mapped(glibc, at, base, limit, ret))
 			return true;
 	}
 	return false;
@@ -176,20 +175,19 @@ static bool find_aligned(const struct hawk_glibc *glibc, struct hawk_near *near,
 
 /* Finds a chunk whose mapping begins at `base`. The header that memalign() left there still has the
  * old size after realloc(). */
-static bool find_chunk(const struct hawk_glibc *glibc, struct hawk_near *near, uint64_t base,
-		       uint64_t limit, struct hawk_glibc_run *ret)
+static bool find_chunk(struct hawk_glibc *glibc, uint64_t base, uint64_t limit,
+		       struct hawk_glibc_run *ret)
 {
 	struct hawk_glibc_run plain, next;
-	bool is_plain = is_mapped(glibc, near, base, base, limit, &plain), is_aligned;
+	bool is_plain = is_mapped(glibc, base, base, limit, &plain), is_aligned;
 	uint64_t size;
 
-	if (!hawk_word(near, base + HAWK_CHUNK_SIZE_OFFSET, &size) ||
+	if (!hawk_word(&glibc->near, base + HAWK_CHUNK_SIZE_OFFSET, &size) ||
 	    (size & HAWK_CHUNK_FLAGS) != HAWK_CHUNK_MAPPED)
 		return false;
-	is_aligned = find_aligned(glibc, near, base, limit, ret);
-	if (is_plain &&
-	    (!is_aligned ||
-	     (ret->end > plain.end && is_mapped(glibc, near, plain.end, plain.end, limit, &next))))
+	is_aligned = find_aligned(glibc, base, limit, ret);
+	if (is_plain && (!is_aligned || (ret->end > plain.end &&
+					 is_mapped(glibc, plain.end, plain.end, limit, &next))))
 		*ret = plain;
 	return is_plain || is_aligned;
 }
@@ -231,7 +229,6 @@ static void drop_forged(struct hawk_glibc *glibc)
 
 struct hawk_error *hawk_glibc_find_mapped(struct hawk_glibc *glibc)
 {
-	struct hawk_near near = {.target = glibc->target};
 	struct hawk_claims taken = {0};
 	struct hawk_unclaimed pages;
 	struct hawk_error *err;
@@ -243,7 +240,7 @@ struct hawk_error *hawk_glibc_find_mapped(struct hawk_glibc *glibc)
 	while (!err && glibc->arena_count && hawk_unclaimed_page(&pages)) {
 		struct hawk_glibc_run run;
 
-		if (!find_chunk(glibc, &near, pages.at, pages.limit, &run)) {
+		if (!find_chunk(glibc, pages.at, pages.limit, &run)) {
 			pages.at++;
 			continue;
 		}

@@ -92,15 +92,14 @@ static uint64_t heap_of(struct hawk_near *near, const struct hawk_glibc_arena *a
 
 /* Adds the heaps of an arena, the last one first. The last heap ends with the top, earlier heaps
  * with fence posts. */
-static struct hawk_error *add_heaps(struct hawk_glibc *glibc, struct hawk_near *near,
-				    uint32_t number)
+static struct hawk_error *add_heaps(struct hawk_glibc *glibc, uint32_t number)
 {
 	struct hawk_glibc_arena *arena = &glibc->arenas[number];
-	uint64_t first = heap_of(near, arena, arena->start), at, sum = 0, mark = 0;
+	uint64_t first = heap_of(&glibc->near, arena, arena->start), at, sum = 0, mark = 0;
 	uint64_t info_bytes = arena->start - first;
 	struct hawk_error *err = NULL;
 
-	at = first ? heap_of(near, arena, arena->top) : 0;
+	at = first ? heap_of(&glibc->near, arena, arena->top) : 0;
 	for (unsigned i = 0; at && at != mark && i < HEAPS_MAX && !err; i++) {
 		struct heap_info heap;
 		struct hawk_glibc_run run = {
@@ -111,7 +110,7 @@ static struct hawk_error *add_heaps(struct hawk_glibc *glibc, struct hawk_near *
 			.has_flag = true,
 		};
 
-		if (!read_heap(near, at, arena, &heap) || heap.bytes < run.start - at ||
+		if (!read_heap(&glibc->near, at, arena, &heap) || heap.bytes < run.start - at ||
 		    heap.bytes > heap_alignments[2])
 			break;
 		run.end = at + heap.bytes;
@@ -132,23 +131,21 @@ struct known {
 	uint64_t gaps;  /**< bytes before pieces at page starts: by mmap(), or by sbrk() again */
 };
 
-static bool ends_well(const struct hawk_glibc *glibc, struct hawk_near *near,
-		      const struct hawk_glibc_run *run, uint64_t at, struct known *known,
-		      uint64_t *end)
+static bool ends_well(struct hawk_glibc *glibc, const struct hawk_glibc_run *run, uint64_t at,
+		      struct known *known, uint64_t *end)
 {
 	*end = at;
 	if (at < known->vain)
 		return false;
-	if (hawk_glibc_ends_well(glibc, near, run, at, end))
+	if (hawk_glibc_ends_well(glibc, &glibc->near, run, at, end))
 		return true;
 	known->vain = *end;
 	return false;
 }
 
 /* Adds successive pieces, as brk() gives them, and advances `*at`. The first is [*at, end). */
-static struct hawk_error *add_pieces(struct hawk_glibc *glibc, struct hawk_near *near,
-				     const struct hawk_glibc_run *run, uint64_t *at, uint64_t end,
-				     struct known *known, uint64_t *sum)
+static struct hawk_error *add_pieces(struct hawk_glibc *glibc, const struct hawk_glibc_run *run,
+				     uint64_t *at, uint64_t end, struct known *known, uint64_t *sum)
 {
 	struct hawk_error *err = NULL;
 
@@ -165,11 +162,11 @@ static struct hawk_error *add_pieces(struct hawk_glibc *glibc, struct hawk_near 
 		if (err || end >= run->end || piece.top)
 			return err;
 		if (known->sound < end)
-			known->sound =
-				hawk_glibc_resume(glibc, near, run, end - HAWK_CHUNK_ALIGNMENT,
-						  HAWK_GLIBC_SOUND_FOREIGN);
+			known->sound = hawk_glibc_resume(glibc, &glibc->near, run,
+							 end - HAWK_CHUNK_ALIGNMENT,
+							 HAWK_GLIBC_SOUND_FOREIGN);
 		if (known->sound - end > GAP_MAX || known->sound >= run->end ||
-		    !ends_well(glibc, near, run, known->sound, known, &end))
+		    !ends_well(glibc, run, known->sound, known, &end))
 			return NULL;
 		*(known->sound % HAWK_GLIBC_PAGE_BYTES ? sum : &known->gaps) += known->sound - *at;
 		*at = known->sound;
@@ -190,8 +187,8 @@ struct hawk_error *hawk_glibc_claims(const struct hawk_glibc *glibc, struct hawk
 }
 
 /* Searches unclaimed pages for the pieces of a main arena. */
-static struct hawk_error *search_pieces(struct hawk_glibc *glibc, struct hawk_near *near,
-					struct hawk_glibc_run run, uint64_t *sum)
+static struct hawk_error *search_pieces(struct hawk_glibc *glibc, struct hawk_glibc_run run,
+					uint64_t *sum)
 {
 	struct hawk_claims taken = {0};
 	struct hawk_unclaimed pages;
@@ -203,8 +200,8 @@ static struct hawk_error *search_pieces(struct hawk_glibc *glibc, struct hawk_ne
 		uint64_t end;
 
 		run.end = pages.limit;
-		if (ends_well(glibc, near, &run, pages.at, &known, &end))
-			err = add_pieces(glibc, near, &run, &pages.at, end, &known, sum);
+		if (ends_well(glibc, &run, pages.at, &known, &end))
+			err = add_pieces(glibc, &run, &pages.at, end, &known, sum);
 		else
 			pages.at++;
 	}
@@ -216,8 +213,7 @@ static struct hawk_error *search_pieces(struct hawk_glibc *glibc, struct hawk_ne
 
 /* Adds the memory of a main arena. Memory in one piece is `system_bytes` long and ends with the
  * top. */
-static struct hawk_error *add_main(struct hawk_glibc *glibc, struct hawk_near *near,
-				   uint32_t number)
+static struct hawk_error *add_main(struct hawk_glibc *glibc, uint32_t number)
 {
 	struct hawk_glibc_arena *arena = &glibc->arenas[number];
 	const struct hawk_mapping *mapping;
@@ -231,7 +227,7 @@ static struct hawk_error *add_main(struct hawk_glibc *glibc, struct hawk_near *n
 	mapping = hawk_target_mapping_at(glibc->target, arena->top);
 	run.end = mapping ? mapping->end : arena->top;
 	/* sbrk() gives whole pages; another end is that of an overwritten size. */
-	if (hawk_word(near, arena->top + HAWK_CHUNK_SIZE_OFFSET, &size) &&
+	if (hawk_word(&glibc->near, arena->top + HAWK_CHUNK_SIZE_OFFSET, &size) &&
 	    hawk_chunk_bytes(size) <= run.end - arena->top &&
 	    (arena->top + hawk_chunk_bytes(size)) % HAWK_GLIBC_PAGE_BYTES == 0)
 		run.end = arena->top + hawk_chunk_bytes(size);
@@ -241,14 +237,14 @@ static struct hawk_error *add_main(struct hawk_glibc *glibc, struct hawk_near *n
 		arena->found_bytes = arena->system_bytes;
 		return hawk_glibc_add_run(glibc, &run);
 	}
-	err = search_pieces(glibc, near, run, &sum);
+	err = search_pieces(glibc, run, &sum);
 	arena->found_bytes = sum;
 	return err;
 }
 
 /* Adds the main arena's memory if the core lacks that arena. Memory from brk() begins the first
  * anonymous mapping behind the executable. */
-static struct hawk_error *guess_main(struct hawk_glibc *glibc, struct hawk_near *near)
+static struct hawk_error *guess_main(struct hawk_glibc *glibc)
 {
 	size_t count, module_count;
 	const struct hawk_mapping *mappings = hawk_target_mappings(glibc->target, &count);
@@ -266,7 +262,8 @@ static struct hawk_error *guess_main(struct hawk_glibc *glibc, struct hawk_near 
 
 		if (!hawk_is_anonymous(glibc->target, &mappings[i]))
 			continue;
-		return hawk_glibc_resume(glibc, near, &run, run.start - HAWK_CHUNK_ALIGNMENT,
+		return hawk_glibc_resume(glibc, &glibc->near, &run,
+					 run.start - HAWK_CHUNK_ALIGNMENT,
 					 HAWK_GLIBC_SOUND) == run.start
 			       ? hawk_glibc_add_run(glibc, &run)
 			       : NULL;
@@ -276,22 +273,21 @@ static struct hawk_error *guess_main(struct hawk_glibc *glibc, struct hawk_near 
 
 struct hawk_error *hawk_glibc_find_runs(struct hawk_glibc *glibc)
 {
-	struct hawk_near near = {.target = glibc->target};
 	struct hawk_error *err = NULL;
 
 	for (uint32_t i = 0; i < glibc->arena_count && !err; i++)
 		if (!glibc->arenas[i].is_main)
-			err = add_heaps(glibc, &near, i);
+			err = add_heaps(glibc, i);
 	hawk_glibc_sort_runs(glibc);
 	/* Pieces of another library's arena are searched outside of the memory from brk(). */
 	for (uint32_t i = 0; i < 2 * glibc->arena_count && !err; i++) {
 		const struct hawk_glibc_arena *arena = &glibc->arenas[i % glibc->arena_count];
 
 		if (arena->is_main && arena->is_contiguous == (i < glibc->arena_count))
-			err = add_main(glibc, &near, i % (uint32_t)glibc->arena_count);
+			err = add_main(glibc, i % (uint32_t)glibc->arena_count);
 	}
 	if (!err && glibc->main_missing)
-		err = guess_main(glibc, &near);
+		err = guess_main(glibc);
 	hawk_glibc_sort_runs(glibc);
 	return err;
 }

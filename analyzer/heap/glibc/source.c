@@ -25,6 +25,7 @@ static struct hawk_error *find(const struct hawk_target *target, const struct ha
 	struct hawk_error *err = NULL;
 
 	glibc->target = target;
+	glibc->near.target = target;
 	for (size_t i = 0; i < claims->count && !err; i++)
 		err = hawk_claims_add(&glibc->claims, claims->items[i].start, claims->items[i].end);
 	if (!err)
@@ -69,7 +70,7 @@ static struct hawk_error *add_main_arenas(const struct hawk_glibc *glibc,
 struct hawk_error *hawk_heap_find_arenas(const struct hawk_target *target,
 					 struct hawk_heap_spans *ret)
 {
-	struct hawk_glibc glibc = {.target = target};
+	struct hawk_glibc glibc = {.target = target, .near = {.target = target}};
 	struct hawk_error *err = hawk_glibc_find_arenas(&glibc);
 
 	if (!err)

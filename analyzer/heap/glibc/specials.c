@@ -39,13 +39,13 @@ static const struct form *form_of(uint64_t bytes)
 }
 
 /* Returns the bytes of a chunk in a run, 0 = no chunk. */
-static uint64_t chunk_bytes(const struct hawk_glibc *glibc, struct hawk_near *near, uint64_t chunk)
+static uint64_t chunk_bytes(struct hawk_glibc *glibc, uint64_t chunk)
 {
 	const struct hawk_glibc_run *run = hawk_glibc_run_at(glibc, chunk);
 	uint64_t size;
 
 	if (chunk % HAWK_CHUNK_ALIGNMENT || !run || run->usable ||
-	    !hawk_word(near, chunk + HAWK_CHUNK_SIZE_OFFSET, &size))
+	    !hawk_word(&glibc->near, chunk + HAWK_CHUNK_SIZE_OFFSET, &size))
 		return 0;
 	return hawk_chunk_bytes(size);
 }
@@ -53,7 +53,6 @@ static uint64_t chunk_bytes(const struct hawk_glibc *glibc, struct hawk_near *ne
 /** A list of free chunks. */
 struct list {
 	struct hawk_glibc *glibc;
-	struct hawk_near *near;
 	uint64_t head;     /**< address of the first link */
 	uint64_t bytes;    /**< of each chunk; 0 = any */
 	uint32_t to_chunk; /**< offset in a chunk to which links lead */
@@ -67,7 +66,7 @@ static bool fits(const struct list *list, uint64_t link)
 
 	if (link < list->to_chunk)
 		return false;
-	bytes = chunk_bytes(list->glibc, list->near, link - list->to_chunk);
+	bytes = chunk_bytes(list->glibc, link - list->to_chunk);
 	return bytes >= HAWK_CHUNK_BYTES_MIN && (!list->bytes || bytes == list->bytes);
 }
 
@@ -77,7 +76,7 @@ static bool is_absent(const struct list *list, uint64_t link)
 	uint64_t size = link - list->to_chunk + HAWK_CHUNK_SIZE_OFFSET, word;
 
 	return hawk_target_mapping_at(list->glibc->target, size) &&
-	       !hawk_word(list->near, size, &word);
+	       !hawk_word(&list->glibc->near, size, &word);
 }
 
 /* Records a link that leads nowhere. `chunk` has it; 0 = the list's head. */
@@ -106,7 +105,7 @@ static bool follow(const struct list *list, uint64_t *link)
 	uint64_t chunk = *link - list->to_chunk;
 	uint64_t field = chunk + HAWK_CHUNK_LINK_OFFSET, word, mangled;
 
-	if (!hawk_word(list->near, field, &word))
+	if (!hawk_word(&list->glibc->near, field, &word))
 		return false;
 	*link = mangled = word ^ field >> MANGLE_SHIFT;
 	if (!*link || fits(list, *link)) {
@@ -178,10 +177,10 @@ static struct hawk_error *add_list(const struct list *list, uint64_t link, uint6
 	return err;
 }
 
-static struct hawk_error *add_fast_bins(struct hawk_glibc *glibc, struct hawk_near *near,
+static struct hawk_error *add_fast_bins(struct hawk_glibc *glibc,
 					const struct hawk_glibc_arena *arena)
 {
-	struct list list = {.glibc = glibc, .near = near, .state = HAWK_PIECE_FAST};
+	struct list list = {.glibc = glibc, .state = HAWK_PIECE_FAST};
 	struct hawk_error *err = NULL;
 
 	for (unsigned i = 0; i < arena->layout->fast_bin_count && !err; i++) {
@@ -189,7 +188,7 @@ static struct hawk_error *add_fast_bins(struct hawk_glibc *glibc, struct hawk_ne
 
 		list.head = arena->start + arena->layout->fast_bins + 8 * i;
 		list.bytes = HAWK_CHUNK_BYTES_MIN + (uint64_t)i * HAWK_CHUNK_ALIGNMENT;
-		if (hawk_word(near, list.head, &first))
+		if (hawk_word(&glibc->near, list.head, &first))
 			err = add_list(&list, first, UINT32_MAX);
 	}
 	return err;
@@ -202,12 +201,10 @@ struct cache {
 	unsigned used; /**< sound bins that are not empty */
 };
 
-static struct list list_of(struct hawk_glibc *glibc, struct hawk_near *near, unsigned bin,
-			   uint32_t thread)
+static struct list list_of(struct hawk_glibc *glibc, unsigned bin, uint32_t thread)
 {
 	return (struct list){
 		.glibc = glibc,
-		.near = near,
 		.to_chunk = HAWK_CHUNK_HEADER_BYTES,
 		.bytes = bin < EXACT_BINS
 				 ? HAWK_CHUNK_BYTES_MIN + (uint64_t)bin * HAWK_CHUNK_ALIGNMENT
@@ -218,13 +215,12 @@ static struct list list_of(struct hawk_glibc *glibc, struct hawk_near *near, uns
 }
 
 /* Reads a possible thread's cache; returns false if it is none. */
-static bool read_cache(struct hawk_glibc *glibc, struct hawk_near *near, uint64_t block,
-		       struct cache *ret)
+static bool read_cache(struct hawk_glibc *glibc, uint64_t block, struct cache *ret)
 {
 	const struct form *form =
 		form_of(block < HAWK_CHUNK_HEADER_BYTES
 				? 0
-				: chunk_bytes(glibc, near, block - HAWK_CHUNK_HEADER_BYTES));
+				: chunk_bytes(glibc, block - HAWK_CHUNK_HEADER_BYTES));
 	uint8_t counts[2 * BINS_MAX];
 	unsigned wrong = 0, strange = 0;
 	size_t bytes;
@@ -233,12 +229,12 @@ static bool read_cache(struct hawk_glibc *glibc, struct hawk_near *near, uint64_
 	if (!form)
 		return false;
 	bytes = (size_t)form->bins * form->count_bytes;
-	if (hawk_near_read(near, block, counts, bytes) != bytes ||
-	    hawk_near_read(near, block + bytes, ret->links, 8 * (size_t)form->bins) !=
+	if (hawk_near_read(&glibc->near, block, counts, bytes) != bytes ||
+	    hawk_near_read(&glibc->near, block + bytes, ret->links, 8 * (size_t)form->bins) !=
 		    8 * (size_t)form->bins)
 		return false;
 	for (unsigned i = 0; i < form->bins; i++) {
-		struct list list = list_of(glibc, near, i, 0);
+		struct list list = list_of(glibc, i, 0);
 		uint8_t *count = &counts[i * form->count_bytes];
 		bool counted = count[0] || (form->count_bytes == 2 && count[1]);
 
@@ -251,14 +247,14 @@ static bool read_cache(struct hawk_glibc *glibc, struct hawk_near *near, uint64_
 	return wrong <= 1 /* a thread may be changing it */ && strange <= (ret->used ? 1 : 0);
 }
 
-static struct hawk_error *add_cache(struct hawk_glibc *glibc, struct hawk_near *near,
-				    const struct cache *cache, uint32_t thread)
+static struct hawk_error *add_cache(struct hawk_glibc *glibc, const struct cache *cache,
+				    uint32_t thread)
 {
 	struct hawk_error *err = add_special(glibc, cache->block - HAWK_CHUNK_HEADER_BYTES,
 					     HAWK_PIECE_INTERNAL, thread);
 
 	for (unsigned i = 0; i < cache->form->bins && !err; i++) {
-		struct list list = list_of(glibc, near, i, thread);
+		struct list list = list_of(glibc, i, thread);
 
 		list.head = cache->block + (uint64_t)cache->form->bins * cache->form->count_bytes +
 			    8 * (uint64_t)i;
@@ -286,8 +282,7 @@ static bool is_known(struct hawk_near *near, const struct offsets *offsets, uint
 	return false;
 }
 
-static void find_offsets(struct hawk_glibc *glibc, struct hawk_near *near, uint64_t pointer,
-			 struct offsets *ret)
+static void find_offsets(struct hawk_glibc *glibc, uint64_t pointer, struct offsets *ret)
 {
 	const struct hawk_mapping *mapping = hawk_target_mapping_at(glibc->target, pointer);
 	uint64_t most = mapping ? pointer - mapping->start : 0, value;
@@ -296,19 +291,18 @@ static void find_offsets(struct hawk_glibc *glibc, struct hawk_near *near, uint6
 	if (most > TLS_BYTES)
 		most = TLS_BYTES;
 	for (uint64_t below = 8; below <= most && ret->count < ret->most; below += 8) {
-		if (!hawk_word(near, pointer - below, &value))
+		if (!hawk_word(&glibc->near, pointer - below, &value))
 			break;
 		if (value && value % HAWK_CHUNK_ALIGNMENT == 0 &&
-		    read_cache(glibc, near, value, &cache) && cache.used &&
-		    !is_known(near, ret, pointer, value))
+		    read_cache(glibc, value, &cache) && cache.used &&
+		    !is_known(&glibc->near, ret, pointer, value))
 			ret->items[ret->count++] = below;
 	}
 }
 
 /* Adds the cache of each thread. Sets `*complete` to false if the core lacks some thread's storage.
  */
-static struct hawk_error *add_threads(struct hawk_glibc *glibc, struct hawk_near *near,
-				      bool *complete)
+static struct hawk_error *add_threads(struct hawk_glibc *glibc, bool *complete)
 {
 	size_t count;
 	const struct hawk_thread *threads = hawk_target_threads(glibc->target, &count);
@@ -319,18 +313,18 @@ static struct hawk_error *add_threads(struct hawk_glibc *glibc, struct hawk_near
 		offsets.most = LIBRARIES_MAX;
 	*complete = count && !hawk_target_is_incomplete(glibc->target);
 	for (size_t i = 0; i < count && i < THREADS_TRIED && offsets.count < offsets.most; i++)
-		find_offsets(glibc, near, hawk_thread_pointer(&threads[i]), &offsets);
+		find_offsets(glibc, hawk_thread_pointer(&threads[i]), &offsets);
 	glibc->cache_below = offsets.count ? offsets.items[0] : 0;
 	for (size_t i = 0; i < count && !err; i++) {
 		uint64_t pointer = hawk_thread_pointer(&threads[i]), block;
 		struct cache cache;
 
-		*complete &= hawk_word(near, pointer, &block);
+		*complete &= hawk_word(&glibc->near, pointer, &block);
 		for (size_t j = 0; j < offsets.count && !err; j++) {
-			if (!hawk_word(near, pointer - offsets.items[j], &block))
+			if (!hawk_word(&glibc->near, pointer - offsets.items[j], &block))
 				*complete = false;
-			else if (read_cache(glibc, near, block, &cache))
-				err = add_cache(glibc, near, &cache, (uint32_t)i);
+			else if (read_cache(glibc, block, &cache))
+				err = add_cache(glibc, &cache, (uint32_t)i);
 		}
 	}
 	return err;
@@ -350,7 +344,7 @@ static void sort(struct hawk_glibc *glibc)
 }
 
 /* Finds caches of threads that the core lacks, among all chunks of a cache's size. */
-static struct hawk_error *add_by_shape(struct hawk_glibc *glibc, struct hawk_near *near)
+static struct hawk_error *add_by_shape(struct hawk_glibc *glibc)
 {
 	struct hawk_glibc_cursor cursor;
 	struct hawk_glibc_chunk chunk;
@@ -361,9 +355,9 @@ static struct hawk_error *add_by_shape(struct hawk_glibc *glibc, struct hawk_nea
 	hawk_glibc_begin(&cursor, glibc);
 	while (!err && hawk_glibc_next(&cursor, &chunk))
 		if (chunk.state == HAWK_PIECE_LIVE && form_of(chunk.bytes) &&
-		    read_cache(glibc, near, chunk.start + HAWK_CHUNK_HEADER_BYTES, &cache) &&
+		    read_cache(glibc, chunk.start + HAWK_CHUNK_HEADER_BYTES, &cache) &&
 		    cache.used) {
-			err = add_cache(glibc, near, &cache, UINT32_MAX);
+			err = add_cache(glibc, &cache, UINT32_MAX);
 			cursor.special = glibc->special_count; /* specials added from here on are
 								  not sorted */
 		}
@@ -372,17 +366,16 @@ static struct hawk_error *add_by_shape(struct hawk_glibc *glibc, struct hawk_nea
 
 struct hawk_error *hawk_glibc_find_specials(struct hawk_glibc *glibc)
 {
-	struct hawk_near near = {.target = glibc->target};
 	struct hawk_error *err = NULL;
 	bool complete = false;
 
 	glibc->special_most = hawk_target_present_bytes(glibc->target) / HAWK_CHUNK_BYTES_MIN;
 	for (size_t i = 0; i < glibc->arena_count && !err; i++)
-		err = add_fast_bins(glibc, &near, &glibc->arenas[i]);
+		err = add_fast_bins(glibc, &glibc->arenas[i]);
 	if (!err)
-		err = add_threads(glibc, &near, &complete);
+		err = add_threads(glibc, &complete);
 	if (!err && !complete)
-		err = add_by_shape(glibc, &near);
+		err = add_by_shape(glibc);
 	sort(glibc);
 	return err;
 }
