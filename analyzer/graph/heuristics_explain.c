@@ -135,24 +135,26 @@ static bool has_length_prefix(struct hawk_explainer *explainer, uint64_t start,
 	       read_bytes(explainer, start + prefix.end, &behind, prefix.zeros) && !behind;
 }
 
-/* Returns true if a free bucket is among the first ones, and no byte is no control byte. An eighth
- * of all buckets is always free. */
+/* Returns true if a free bucket is among the first ones, no byte is no control byte, and the group
+ * of a small table is filled up with EMPTY. An eighth of all buckets is always free. Those of
+ * entries are parts of hashes: in other memory most bytes are 0. */
 static bool are_controls(struct hawk_explainer *explainer, uint64_t controls, uint64_t buckets)
 {
-	bool free_seen = false;
+	uint8_t bytes[GROUPS_MAX * GROUP];
+	uint64_t count = buckets < GROUP           ? GROUP
+			 : buckets < sizeof(bytes) ? buckets
+						   : sizeof(bytes);
+	uint64_t free_count = 0, zeros = 0;
 
-	for (uint64_t at = 0; at < buckets && at < GROUPS_MAX * GROUP && !free_seen; at += GROUP) {
-		uint8_t group[GROUP];
-
-		if (!read_bytes(explainer, controls + at, group, sizeof(group)))
+	if (!read_bytes(explainer, controls, bytes, count))
+		return false;
+	for (uint64_t i = 0; i < count; i++) {
+		if (i < buckets ? bytes[i] > DELETED && bytes[i] < EMPTY : bytes[i] != EMPTY)
 			return false;
-		for (unsigned i = 0; i < GROUP; i++) {
-			if (group[i] > DELETED && group[i] < EMPTY)
-				return false;
-			free_seen |= group[i] >= DELETED;
-		}
+		free_count += i < buckets && bytes[i] >= DELETED;
+		zeros += !bytes[i];
 	}
-	return free_seen;
+	return free_count && zeros <= 2 + count / 16;
 }
 
 /* Returns true for the control bytes of a hash table of Rust (hashbrown 0.1 to 0.15, raw/mod.rs): a

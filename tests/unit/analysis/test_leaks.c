@@ -436,6 +436,8 @@ static void add_rust_table(struct graph_world *world, uint64_t buckets, unsigned
 		bytes[i] = (uint8_t)(i * 7 % 0x80);
 	if (fault == 3)
 		bytes[0] = 0x90;
+	if (fault == 4) /* other memory */
+		memset(bytes + 1, 0, buckets - 1);
 	memcpy(bytes + buckets + GROUP - copied, bytes, copied);
 	bytes[buckets + GROUP - 1] ^= fault == 1;
 	for (uint64_t at = 0; at + 8 <= buckets + GROUP; at += 8) {
@@ -450,7 +452,7 @@ static void add_rust_table(struct graph_world *world, uint64_t buckets, unsigned
 TEST(control_bytes_of_hash_tables_of_rust_are_as_good_as_the_start)
 {
 	for (uint64_t buckets = 8; buckets <= BUCKETS_MAX; buckets *= 2)
-		for (unsigned fault = 0; fault <= 3; fault++) {
+		for (unsigned fault = 0; fault <= 4; fault++) {
 			struct leaks_world leaks = {.world = graph_world_create()};
 
 			add_rust_table(leaks.world, buckets, fault);
