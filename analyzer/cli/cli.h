@@ -70,6 +70,7 @@ struct hawk_settings {
 	const char *output;     /**< a file; NULL = standard output, also for "-" */
 	bool force;             /**< replace an existing file */
 	bool no_native;         /**< do not read allocators' own structures */
+	bool types;             /**< name untraced blocks by debug information */
 	int guest;              /**< enum hawk_guest_choice: interpreters whose objects are named */
 	const char *table_file; /**< of the tracer (table=FILE) */
 	const char *last;       /**< the newest core of this program or process; "" = of any */
@@ -200,10 +201,11 @@ enum hawk_takes {
 	HAWK_TAKES_TABLE = UINT64_C(1) << 26,
 	HAWK_TAKES_NO_NATIVE = UINT64_C(1) << 27,
 	HAWK_TAKES_GUEST = UINT64_C(1) << 28,
-	HAWK_TAKES_QUIET = UINT64_C(1) << 29,
-	HAWK_TAKES_FILE = UINT64_C(1) << 30,
-	HAWK_TAKES_FORCE = UINT64_C(1) << 31,
-	HAWK_TAKES_COLOR = UINT64_C(1) << 32,
+	HAWK_TAKES_TYPES = UINT64_C(1) << 29,
+	HAWK_TAKES_QUIET = UINT64_C(1) << 30,
+	HAWK_TAKES_FILE = UINT64_C(1) << 31,
+	HAWK_TAKES_FORCE = UINT64_C(1) << 32,
+	HAWK_TAKES_COLOR = UINT64_C(1) << 33,
 	HAWK_TAKES_POINTERS = HAWK_TAKES_PID | HAWK_TAKES_TOP | HAWK_TAKES_DEPTH | HAWK_TAKES_FULL |
 			      HAWK_TAKES_THREADS | HAWK_TAKES_JSON,
 	/** Options that choose stacks and values. */
@@ -216,7 +218,8 @@ enum hawk_takes {
 	HAWK_TAKES_FILES = HAWK_TAKES_SYSROOT | HAWK_TAKES_DEBUG_DIRECTORY |
 			   HAWK_TAKES_MODULE_DIRECTORY | HAWK_TAKES_DEBUGINFOD |
 			   HAWK_TAKES_MAX_DOWNLOAD | HAWK_TAKES_EXECUTABLE | HAWK_TAKES_TABLE |
-			   HAWK_TAKES_NO_NATIVE | HAWK_TAKES_GUEST | HAWK_TAKES_QUIET,
+			   HAWK_TAKES_NO_NATIVE | HAWK_TAKES_GUEST | HAWK_TAKES_TYPES |
+			   HAWK_TAKES_QUIET,
 	/** Likewise, for verbs that read one. */
 	HAWK_TAKES_TARGET = HAWK_TAKES_LAST | HAWK_TAKES_FILES,
 	/** Options for the answer's destination. */

@@ -147,7 +147,7 @@ const struct hawk_verb hawk_verb_redact = {
 		"are zero. gdb shows the same backtraces, and the other commands give the same "
 		"answers. Paths, names of functions, scopes and types stay.",
 	.options = options,
-	.shared = HAWK_TAKES_TARGET,
+	.shared = HAWK_TAKES_TARGET & ~HAWK_TAKES_TYPES,
 	.exit_codes = "Exit codes: 0 ok, 2 usage, 3 not readable or not writable, 4 the core is "
 		      "incomplete.",
 	.needs = "one core file",

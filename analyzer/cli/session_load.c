@@ -140,6 +140,34 @@ struct hawk_error *hawk_session_readable(const struct hawk_session *session)
 				 "the process runs on, and its memory was not kept");
 }
 
+/* Gives untraced blocks classes of their types. */
+static struct hawk_error *name_types(struct hawk_session *session)
+{
+	const struct hawk_types_wish wish = {.flows = true, .folds = true};
+	struct hawk_block_types *names;
+	struct hawk_types types;
+	struct hawk_error *err;
+
+	if (!(session->heap->knows & HAWK_HEAP_BLOCKS))
+		return NULL;
+	if (!(session->heap->knows & HAWK_HEAP_CONTENTS) || session->heap->table ||
+	    !session->heap->index.count) {
+		hawk_findings_add(
+			&session->findings, HAWK_FINDING_MISSING, false, "types-unread",
+			"--types names blocks of untraced processes alone, from a core or "
+			"--pid, and not with --no-graph");
+		return NULL;
+	}
+	err = hawk_session_types(session, &names);
+	if (!err)
+		err = hawk_types_make(session->heap, names, session->symbols, &wish, &types);
+	if (err)
+		return err;
+	err = hawk_types_name_blocks(&types, session->symbols, session->heap);
+	hawk_types_deinit(&types);
+	return err;
+}
+
 struct hawk_error *hawk_session_sums(struct hawk_session *session, uint64_t blocks_max)
 {
 	static const unsigned guests[] = {
@@ -164,9 +192,10 @@ struct hawk_error *hawk_session_sums(struct hawk_session *session, uint64_t bloc
 	session->vtables.target = session->target;
 	session->vtables.symbols = session->symbols;
 	err = hawk_heap_load_as(&wish, session->target, &session->findings, heap);
-	if (!err)
-		session->heap = take_ptr(&heap);
-	return err;
+	if (err)
+		return err;
+	session->heap = take_ptr(&heap);
+	return session->settings->types ? name_types(session) : NULL;
 }
 
 struct hawk_error *hawk_session_sites(struct hawk_session *session)

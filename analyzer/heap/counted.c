@@ -88,5 +88,5 @@ struct hawk_error *hawk_heap_count(struct hawk_target *target, struct hawk_findi
 	err = apply_samples(heap, counters);
 	if (err)
 		return err;
-	return hawk_site_map_finish(heap, true);
+	return hawk_site_map_finish(heap);
 }

@@ -296,6 +296,7 @@ void hawk_heap_deinit(struct hawk_heap *heap)
 	hawk_guests_deinit(&heap->guests);
 	free(heap->sites);
 	free(heap->site_of_trace);
+	free(heap->type_names);
 	free(heap->refusal);
 	hawk_block_index_deinit(&heap->index);
 	memset(heap, 0, sizeof(*heap));

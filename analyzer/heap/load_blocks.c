@@ -437,7 +437,7 @@ static struct hawk_error *make_sites(struct hawk_findings *findings, const struc
 	err = hawk_site_samples_apply(heap, tallies->samples);
 	if (err)
 		return err;
-	return hawk_site_map_finish(heap, true);
+	return hawk_site_map_finish(heap);
 }
 
 static struct hawk_error *load_blocks(struct hawk_findings *findings, struct hawk_heap *heap)

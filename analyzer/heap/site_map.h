@@ -21,7 +21,7 @@ enum {
  */
 struct hawk_error *hawk_site_map_make(struct hawk_heap *heap);
 
-/** Sorts sites, and drops those without any count if `drop_empty`; site_of_trace follows. */
-struct hawk_error *hawk_site_map_finish(struct hawk_heap *heap, bool drop_empty);
+/** Sorts sites, and drops those without any count; site_of_trace and lost_site follow. */
+struct hawk_error *hawk_site_map_finish(struct hawk_heap *heap);
 
 #endif

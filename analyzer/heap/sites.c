@@ -165,6 +165,7 @@ struct hawk_error *hawk_site_map_make(struct hawk_heap *heap)
 		return err;
 	heap->site_count = map.count;
 	heap->sites = take_ptr(&map.sites);
+	heap->lost_site = HAWK_SITE_MAP_LOST;
 	return NULL;
 }
 
@@ -185,7 +186,14 @@ static bool is_empty(const struct hawk_site *site)
 	       !site->alloc_bytes;
 }
 
-struct hawk_error *hawk_site_map_finish(struct hawk_heap *heap, bool drop_empty)
+/* A dropped site has no place. */
+static void move_place(const struct hawk_heap *heap, const uint32_t *place, uint32_t *site)
+{
+	if (*site < heap->site_count)
+		*site = place[*site];
+}
+
+struct hawk_error *hawk_site_map_finish(struct hawk_heap *heap)
 {
 	CLEANUP(free_ptr) uint32_t *order = malloc((heap->site_count + 1) * sizeof(*order));
 	CLEANUP(free_ptr) uint32_t *place = malloc((heap->site_count + 1) * sizeof(*place));
@@ -198,7 +206,7 @@ struct hawk_error *hawk_site_map_finish(struct hawk_heap *heap, bool drop_empty)
 	}
 	for (size_t i = 0; i < heap->site_count; i++) {
 		place[i] = UINT32_MAX;
-		if (!drop_empty || !is_empty(&heap->sites[i]))
+		if (!is_empty(&heap->sites[i]))
 			order[count++] = (uint32_t)i;
 	}
 	qsort_r(order, count, sizeof(*order), compare_sites, heap->sites);
@@ -209,8 +217,8 @@ struct hawk_error *hawk_site_map_finish(struct hawk_heap *heap, bool drop_empty)
 			sorted[i].oldest_units = 0;
 	}
 	for (uint32_t id = 0; id < heap->trace_count; id++)
-		heap->site_of_trace[id] = place[heap->site_of_trace[id]];
-	heap->lost_site = place[HAWK_SITE_MAP_LOST];
+		move_place(heap, place, &heap->site_of_trace[id]);
+	move_place(heap, place, &heap->lost_site);
 	free(heap->sites);
 	heap->sites = sorted;
 	heap->site_count = count;

@@ -176,7 +176,9 @@ const char *hawk_block_type_name(const struct hawk_block_types *types, uint32_t 
 	const struct hawk_class *class = hawk_heap_class(heap, trace);
 
 	if (class)
-		return class->kind == HAWK_CLASS_TYPE ? class->name : NULL;
+		return class->kind == HAWK_CLASS_TYPE || class->kind == HAWK_CLASS_FLOW
+			       ? class->name
+			       : NULL;
 	return heap->table ? hawk_table_type(heap->table, trace) : NULL;
 }
 

@@ -54,7 +54,7 @@ const char *hawk_class_name(struct hawk_symbols *symbols, const struct hawk_clas
 
 	if (class->kind == HAWK_CLASS_UNKNOWN)
 		return NULL;
-	if (class->kind == HAWK_CLASS_TYPE && class->name)
+	if ((class->kind == HAWK_CLASS_TYPE || class->kind == HAWK_CLASS_FLOW) && class->name)
 		return class->name;
 	if (class->kind == HAWK_CLASS_VTABLE && class->module)
 		return name_vtable(symbols, class);

@@ -459,18 +459,37 @@ static const char *shared_object(const char *name, size_t *length)
 	return NULL;
 }
 
-/** Safe characters, no return type, the usual name of std::string. */
-static bool tidy(struct hawk_text *text, const char *name)
+/** Safe characters, the usual name of std::string. */
+static bool tidy_type(struct hawk_text *text, const char *name)
 {
-	size_t length = 0;
-	const char *object;
-
-	hawk_utf8_append_safe(text, skip_return_type(name));
+	hawk_utf8_append_safe(text, name);
 	if (text->failed || !text->bytes)
 		return false;
 	replace_all(text, "std::__cxx11::", "std::");
 	replace_all(text, "std::basic_string<char, std::char_traits<char>, std::allocator<char> >",
 		    "std::string");
+	return true;
+}
+
+void hawk_type_name_append(struct hawk_text *text, const char *name)
+{
+	struct hawk_text whole = {0};
+
+	if (tidy_type(&whole, name))
+		append_without_defaults(text, whole.bytes);
+	else
+		text->failed |= whole.failed;
+	hawk_text_deinit(&whole);
+}
+
+/** As tidy_type(), without a return type; of a shared_ptr's block the object. */
+static bool tidy(struct hawk_text *text, const char *name)
+{
+	size_t length = 0;
+	const char *object;
+
+	if (!tidy_type(text, skip_return_type(name)))
+		return false;
 	object = shared_object(text->bytes, &length);
 	if (object) {
 		struct hawk_text shorter = {0};

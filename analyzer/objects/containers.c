@@ -47,7 +47,7 @@ static const char *node_name(struct hawk_layouts *layouts, const char *name,
 	if (!text.failed && text.bytes[text.size - 1] == '>')
 		hawk_text_puts(&text, " ");
 	hawk_text_puts(&text, ">");
-	return text.failed ? NULL : hawk_symbols_intern(layouts->symbols, text.bytes);
+	return hawk_layouts_name(layouts, &text);
 }
 
 /* Adds the layout of nodes; returns its number, 0 = none. Its value's links are added later: a

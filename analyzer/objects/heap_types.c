@@ -7,6 +7,7 @@
 #include "stages.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "hawk/base/cleanup.h"
 #include "hawk/base/progress.h"
@@ -75,12 +76,35 @@ static uint64_t id_of_place(const struct stage *stage, uint64_t table)
 	return hawk_site_class_id(stage->heap->target, &class);
 }
 
+/* A flow knows more of its blocks than their class. */
+static struct hawk_error *type_of_flow(struct stage *stage, const struct hawk_class *class,
+				       uint32_t *ret)
+{
+	struct hawk_type type = {.name = class->name, .origin = HAWK_TYPE_DWARF};
+	size_t size = class->name ? strlen(class->name) : 0;
+	struct hawk_error *err;
+
+	CLEANUP(text) struct hawk_text text = {0};
+	if (size && class->name[size - 1] == '?') {
+		hawk_text_append(&text, class->name, size - 1);
+		type.name = hawk_symbols_intern(stage->symbols, hawk_text_string(&text));
+		type.is_guess = true;
+	}
+	if (stage->types->flows && stage->heap->knows & HAWK_HEAP_CONTENTS)
+		type.name = NULL;
+	err = add(stage, type, ret);
+	*ret |= ASKED;
+	return err;
+}
+
 static struct hawk_error *type_of_class(struct stage *stage, const struct hawk_class *class,
 					uint32_t *ret)
 {
 	struct hawk_type type = {.origin = (uint8_t)origin_of(class->kind)};
 	struct hawk_error *err;
 
+	if (class->kind == HAWK_CLASS_FLOW)
+		return type_of_flow(stage, class, ret);
 	if (type.origin != HAWK_TYPE_NONE)
 		type.name = hawk_class_name(stage->symbols, class);
 	if (class->kind == HAWK_CLASS_SIZE)

@@ -11,6 +11,7 @@
 
 #include "hawk/base/array.h"
 #include "hawk/base/cleanup.h"
+#include "hawk/names/function_name.h"
 
 enum {
 	DEPTH_MAX = 32,
@@ -72,14 +73,23 @@ struct hawk_layout_numbers *hawk_layouts_numbers(struct hawk_layouts *layouts,
 	return &layouts->of_type[type->number];
 }
 
+const char *hawk_layouts_name(struct hawk_layouts *layouts, const struct hawk_text *name)
+{
+	CLEANUP(text) struct hawk_text text = {0};
+
+	if (name->failed || !name->bytes || name->size > NAME_MAX_BYTES)
+		return NULL;
+	hawk_type_name_append(&text, name->bytes);
+	return text.failed || !text.bytes ? NULL
+					  : hawk_symbols_intern(layouts->symbols, text.bytes);
+}
+
 static const char *name_of(struct hawk_layouts *layouts, const struct hawk_dwarf_type *type)
 {
 	CLEANUP(text) struct hawk_text text = {0};
 
 	hawk_dwarf_append_name(layouts->symbols, type, &text);
-	if (text.failed || text.size > NAME_MAX_BYTES)
-		return NULL;
-	return hawk_symbols_intern(layouts->symbols, text.bytes);
+	return hawk_layouts_name(layouts, &text);
 }
 
 /* Returns true if all members are pointers to the type itself, or to one that it derives from: the
@@ -120,12 +130,14 @@ uint32_t hawk_layouts_of(struct hawk_layouts *layouts, const struct hawk_dwarf_t
 uint32_t hawk_layouts_container(struct hawk_layouts *layouts, const struct hawk_dwarf_type *type)
 {
 	struct hawk_layout_numbers *numbers = hawk_layouts_numbers(layouts, type);
-	struct hawk_container container = {.name = name_of(layouts, type)};
+	struct hawk_container container = {0};
 
 	if (!numbers || numbers->container)
 		return numbers ? numbers->container : 0;
-	if (!container.name ||
-	    !hawk_array_reserve(&layouts->containers, layouts->container_count + 1,
+	container.name = name_of(layouts, type);
+	if (!container.name)
+		return 0;
+	if (!hawk_array_reserve(&layouts->containers, layouts->container_count + 1,
 				&layouts->container_capacity, sizeof(*layouts->containers))) {
 		layouts->failed = true;
 		return 0;

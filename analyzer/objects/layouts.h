@@ -83,7 +83,9 @@ struct hawk_layout_numbers *hawk_layouts_numbers(struct hawk_layouts *layouts,
 uint32_t hawk_layouts_add(struct hawk_layouts *layouts, const struct hawk_layout *layout);
 void hawk_layouts_add_link(struct hawk_layouts *layouts, uint32_t layout,
 			   const struct hawk_link *link);
-/** Returns the number of a container's type; 0 = out of memory. */
+/** Returns a type's name as it is shown; NULL = it is too long, or out of memory. */
+const char *hawk_layouts_name(struct hawk_layouts *layouts, const struct hawk_text *name);
+/** Returns the number of a container's type; 0 = it has no name, or out of memory. */
 uint32_t hawk_layouts_container(struct hawk_layouts *layouts, const struct hawk_dwarf_type *type);
 /** Adds the links of an object of `type` at `offset` of the layout. */
 void hawk_layouts_add_object(struct hawk_layouts *layouts, uint32_t layout,

@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include "hawk/base/array.h"
+#include "hawk/base/cleanup.h"
 #include "layouts.h"
 #include "stages.h"
 
@@ -111,6 +112,33 @@ struct hawk_error *hawk_types_make(const struct hawk_heap *heap, struct hawk_blo
 	else
 		*ret = types;
 	return err;
+}
+
+/* Returns the name of a type that flowed, with "?" if it is a guess; NULL = another type. */
+static const char *flow_name(const struct hawk_type *type, struct hawk_symbols *symbols)
+{
+	CLEANUP(text) struct hawk_text text = {0};
+
+	if (type->origin != HAWK_TYPE_DWARF && type->origin != HAWK_TYPE_CONTAINER)
+		return NULL;
+	if (!type->is_guess)
+		return type->name;
+	hawk_text_printf(&text, "%s?", type->name);
+	return hawk_symbols_intern(symbols, hawk_text_string(&text));
+}
+
+struct hawk_error *hawk_types_name_blocks(const struct hawk_types *types,
+					  struct hawk_symbols *symbols, struct hawk_heap *heap)
+{
+	CLEANUP(free_ptr) const char **names = calloc(types->count, sizeof(*names));
+
+	if (!names)
+		return &hawk_enomem;
+	for (uint32_t i = 0; i < types->count; i++)
+		names[i] = flow_name(hawk_types_at(types, i), symbols);
+	return hawk_heap_name_types(heap, &(struct hawk_type_names){.names = names,
+								    .count = (uint32_t)types->count,
+								    .of_block = types->of_block});
 }
 
 bool hawk_types_append_member(const struct hawk_types *types, uint32_t block, uint64_t offset,

@@ -9,13 +9,11 @@ import re
 from support import hawk
 
 BUILDS = {"gcc": ("g++", "-O2"), "clang": ("clang++", "-O2")}
-LONG_STRING = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
 
 
 def plain(name):
-    """The name without what compilers spell differently: default arguments, and std::string in full."""
-    name = name.replace("long int", "long").replace("__cxx11::", "").replace(LONG_STRING.replace("__cxx11::", ""), "std::string")
-    name = re.sub(r", std::(allocator|less|equal_to|hash)<[^<>]*(<[^<>]*>)?[^<>]*>", "", name)
+    """The name without what compilers spell differently."""
+    name = name.replace("long int", "long")
     return re.sub(r"\s+(?=[>*])", "", name).replace("const std::string", "std::string const").replace("const long", "long const")
 
 
@@ -94,6 +92,35 @@ def check_containers(core, truth, name):
     hawk.expect_columns(text, "types")
 
 
+def check_classes(core, truth, name, traced):
+    """What --types calls blocks in all verbs: their own type, or their container's."""
+    if traced:
+        text = hawk.text_of("leaks", "--types", core, codes=(hawk.EXIT_OK, 1))
+        hawk.expect("--types names blocks of untraced processes alone" in " ".join(text.split()), f"{name}: {text}")
+        return
+    found = {int(block["address"], 16): block["type"] for block in hawk.blocks(core, "--types")}
+    typed = 0
+    for kind, address, _ in truth:
+        kind, words = plain(kind), plain(found[int(address, 16)] or "")
+        if kind == "?" or not words or words.endswith("?"):
+            continue
+        typed += 1
+        if kind.startswith("shop::") and not kind.endswith("[]"):
+            hawk.expect_equal(words, kind, f"{name}: class of {address}")
+        else:
+            hawk.expect(words.startswith("std::") or "[]" in kind == "[]" in words, f"{name}: {kind} is of class {words}")
+    hawk.expect(typed >= 0.98 * len(truth), f"{name}: {typed} of {len(truth)} have a class")
+    types = json.loads(hawk.text_of("types", "--json", core))["types"]
+    for kind in ("shop::Order", "std::map<long, shop::Line>"):
+        [sums] = [entry["objects"] for entry in types if plain(entry["type"] or "") == kind]
+        hawk.expect_equal([plain(words or "") for words in found.values()].count(kind), sums, f"{name}: blocks of {kind}")
+    snapshot = os.path.join(folder, f"{name}.hawk")
+    hawk.text_of("snapshot", "--types", "-o", snapshot, core)
+    of_core, of_snapshot = (json.loads(hawk.text_of("analyze", *options, "--json")) for options in (("--types", core), (snapshot,)))
+    hawk.expect_equal(of_snapshot["sites"], of_core["sites"], f"{name}: classes in a snapshot")
+    hawk.expect("shop::Order" in [frame["function"] for frame in of_snapshot["frames"]], f"{name}: {of_snapshot['frames']}")
+
+
 folder = hawk.temporary_folder()
 for build, (compiler, level) in BUILDS.items():
     program = hawk.compile_program(os.path.join(folder, build), ["typed.cpp"], compiler, [level, "-std=c++17"])
@@ -106,4 +133,5 @@ for build, (compiler, level) in BUILDS.items():
         check_refs(core, truth, build)
         check_whatis(core, truth, build)
         check_containers(core, truth, build)
+        check_classes(core, truth, build, environment != hawk.plain_environment())
 hawk.finish()

@@ -131,6 +131,7 @@ struct hawk_heap {
 	struct hawk_class *classes; /**< from class_first on */
 	struct hawk_guests guests;  /**< interpreters, and types of their objects */
 	char *saved_names;          /**< of allocators and guests in a snapshot */
+	char *type_names;           /**< of hawk_heap_name_types() */
 	uint32_t lost_site;         /**< index of HAWK_SITE_LOST, UINT32_MAX = none */
 	struct hawk_accounting accounting; /**< set by hawk_heap_load() only */
 	struct hawk_life life;             /**< zeros without a table */
@@ -161,6 +162,18 @@ static inline bool hawk_heap_all_know(const struct hawk_heap *heap, unsigned wha
 		all &= (heap->origins[i].knows & what) != 0;
 	return all;
 }
+
+/** Types of blocks by number. */
+struct hawk_type_names {
+	const char *const *names; /**< by type; NULL = none, or one that the heap knows */
+	uint32_t count;
+	const uint32_t *of_block;
+};
+
+/** Gives blocks whose class tells but their size a class of their type. Only once, before anything
+ * is made of the heap's sites. The names are copied. */
+struct hawk_error *hawk_heap_name_types(struct hawk_heap *heap,
+					const struct hawk_type_names *types);
 
 /** Returns the class of blocks with this number, or NULL if they have a trace. */
 static inline const struct hawk_class *hawk_heap_class(const struct hawk_heap *heap, uint32_t trace)

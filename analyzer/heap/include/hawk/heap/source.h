@@ -54,6 +54,7 @@ enum hawk_class_kind {
 	HAWK_CLASS_SHAPE,    /**< `offset` is a hash of the shape of their words */
 	HAWK_CLASS_INTERNAL, /**< the C library's own, or an allocator's: never lost */
 	HAWK_CLASS_SAMPLE, /**< blocks whose stack the allocator took: `frames`; sizes are exact */
+	HAWK_CLASS_FLOW,   /**< objects of type `name`, by debug information; a guess ends in "?" */
 	HAWK_CLASS_KINDS
 };
 

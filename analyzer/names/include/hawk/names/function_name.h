@@ -22,6 +22,10 @@
  */
 void hawk_function_name_append(struct hawk_text *text, const char *name, size_t width);
 
+/** Appends a type's name, safe for a terminal, without default template arguments, and with
+ * std::string's usual name: compilers spell these differently. */
+void hawk_type_name_append(struct hawk_text *text, const char *name);
+
 /**
  * Returns true for code that only passes an allocation on: malloc and its sisters, operator new,
  * and every function of the standard libraries of C++ and Rust. A site is shown from its first

@@ -80,6 +80,10 @@ struct hawk_error *hawk_types_make(const struct hawk_heap *heap, struct hawk_blo
 /** Accepts zeros. */
 void hawk_types_deinit(struct hawk_types *types);
 
+/** Gives the heap's blocks without a stack classes of the types that flowed, or of containers. */
+struct hawk_error *hawk_types_name_blocks(const struct hawk_types *types,
+					  struct hawk_symbols *symbols, struct hawk_heap *heap);
+
 /** Returns the number of `type` in `*ret`; adds it unless a type with its id and certainty is in
  * the table. */
 struct hawk_error *hawk_types_add(struct hawk_types *types, const struct hawk_type *type,

@@ -7,6 +7,7 @@
 #ifndef HAWK_ANALYZER_REPORT_NEXT_H
 #define HAWK_ANALYZER_REPORT_NEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,6 +38,7 @@ struct hawk_next {
 	struct hawk_text core; /**< options for files, and the core or --pid: each with its NUL */
 	struct hawk_next_command items[HAWK_NEXT_MAX];
 	size_t count;
+	bool types; /**< commands that are added take --types */
 };
 
 void hawk_next_deinit(struct hawk_next *next);
