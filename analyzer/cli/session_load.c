@@ -154,8 +154,8 @@ static struct hawk_error *name_types(struct hawk_session *session)
 	    !session->heap->index.count) {
 		hawk_findings_add(
 			&session->findings, HAWK_FINDING_MISSING, false, "types-unread",
-			"--types names blocks of untraced processes alone, from a core or "
-			"--pid, and not with --no-graph");
+			"--types had no effect: it names blocks of untraced processes, and "
+			"not where they are only counted (--no-graph)");
 		return NULL;
 	}
 	err = hawk_session_types(session, &names);

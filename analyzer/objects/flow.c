@@ -51,9 +51,7 @@ static bool is_size(const struct hawk_flow *flow, uint64_t block_bytes, uint64_t
 	return block_bytes - bytes < ROUNDING_BYTES || block_bytes <= SMALLEST_BYTES;
 }
 
-/* Returns true if a container's block may have that size. What its members tell needs no further
- * evidence, so that size classes of all allocators are let pass. */
-static bool may_hold(const struct hawk_flow *flow, uint32_t block, uint64_t bytes)
+bool hawk_flow_may_hold(const struct hawk_flow *flow, uint32_t block, uint64_t bytes)
 {
 	uint64_t most = bytes / 4 > REMAINDER_BYTES ? bytes / 4 : REMAINDER_BYTES;
 
@@ -179,7 +177,8 @@ void hawk_flow_pointer(struct hawk_flow *flow, uint64_t address, const struct ha
 		return;
 	if (layout->is_table)
 		settle(flow, block, link, flow->wish->only ? bytes / each : 0, true, false);
-	else if (layout->is_node ? may_hold(flow, block, each) : is_size(flow, bytes, each))
+	else if (layout->is_node ? hawk_flow_may_hold(flow, block, each)
+				 : is_size(flow, bytes, each))
 		settle(flow, block, link, 1, false, link->is_guess || layout->is_bare);
 	else if (is_size(flow, bytes, bytes / each * each))
 		settle(flow, block, link, bytes / each, true, true);
@@ -216,7 +215,7 @@ static void follow_span(struct hawk_flow *flow, uint64_t address, const struct h
 	if (!start && !end && !limit)
 		count_full(flow, link, 0, 0);
 	if (block == HAWK_BLOCK_NOWHERE || end < start || limit < end || (end - start) % each ||
-	    (limit - start) % each || !may_hold(flow, block, limit - start))
+	    (limit - start) % each || !hawk_flow_may_hold(flow, block, limit - start))
 		return;
 	count_full(flow, link, (end - start) / each, (limit - start) / each);
 	settle(flow, block, link, (end - start) / each, true, false);
@@ -256,8 +255,9 @@ static void follow_nodes(struct hawk_flow *flow, uint64_t address, const struct 
 	bool is_empty = link->count > 1 ? !hawk_flow_word(flow, address + link->at[1]) : !first;
 	struct hawk_type_containers one = {.count = 1, .empty = is_empty};
 
-	if (!is_empty && (block == HAWK_BLOCK_NOWHERE ||
-			  !may_hold(flow, block, flow->layouts->items[link->target].bytes)))
+	if (!is_empty &&
+	    (block == HAWK_BLOCK_NOWHERE ||
+	     !hawk_flow_may_hold(flow, block, flow->layouts->items[link->target].bytes)))
 		return;
 	if (link->count > 2)
 		one.room = buckets_of(flow, hawk_flow_word(flow, address + link->at[2]));
@@ -282,8 +282,8 @@ static void follow_buffers(struct hawk_flow *flow, const struct hawk_link *link,
 		struct hawk_flow_work work = {.block = block, .layout = link->target};
 
 		if (block == HAWK_BLOCK_NOWHERE || start < buffer || end < start ||
-		    end - buffer > in_buffer * each || !may_hold(flow, block, in_buffer * each) ||
-		    !is_free(flow, block))
+		    end - buffer > in_buffer * each ||
+		    !hawk_flow_may_hold(flow, block, in_buffer * each) || !is_free(flow, block))
 			continue;
 		work.offset = start - buffer;
 		work.count = (end - start) / each;

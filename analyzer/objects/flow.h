@@ -42,6 +42,9 @@ struct hawk_flow {
 uint64_t hawk_flow_word(struct hawk_flow *flow, uint64_t address);
 /** Returns the block that begins at `address`; HAWK_BLOCK_NOWHERE = none. */
 uint32_t hawk_flow_block(const struct hawk_flow *flow, uint64_t address);
+/** Returns true if a container's block may have that size. What its members tell needs no further
+ * evidence, so that size classes of all allocators are let pass. */
+bool hawk_flow_may_hold(const struct hawk_flow *flow, uint32_t block, uint64_t bytes);
 /** Queues objects whose links are to be followed. */
 void hawk_flow_queue(struct hawk_flow *flow, const struct hawk_flow_work *work, bool guess);
 /** Gives the block at `address` the type to which the link leads. */
@@ -50,5 +53,8 @@ void hawk_flow_pointer(struct hawk_flow *flow, uint64_t address, const struct ha
 void hawk_flow_object(struct hawk_flow *flow, uint64_t address, uint32_t layout);
 /** Follows all that is queued, and what comes to it. */
 void hawk_flow_drain(struct hawk_flow *flow, bool guesses);
+
+/** Guesses containers in what no type flowed into (shapes.c). */
+struct hawk_error *hawk_flow_shapes(struct hawk_flow *flow);
 
 #endif

@@ -152,6 +152,8 @@ struct hawk_error *hawk_types_from_dwarf(struct hawk_types *types, struct hawk_s
 				 .words = {.target = types->heap->target},
 				 .exact = hawk_heap_all_know(types->heap, HAWK_HEAP_EXACT)};
 
+	struct hawk_error *err;
+
 	if (!seen || !classes || !types->layouts)
 		return &hawk_enomem;
 	types->layouts->symbols = symbols;
@@ -161,5 +163,6 @@ struct hawk_error *hawk_types_from_dwarf(struct hawk_types *types, struct hawk_s
 	hawk_flow_drain(&flow, true);
 	free(flow.queues[0].items);
 	free(flow.queues[1].items);
-	return flow.failed || flow.layouts->failed ? &hawk_enomem : NULL;
+	err = hawk_flow_shapes(&flow);
+	return flow.failed || flow.layouts->failed ? &hawk_enomem : err;
 }

@@ -16,7 +16,7 @@ static void put_containers(const struct hawk_types_report *report,
 	hawk_json_put_object(json, "containers");
 	hawk_json_put_integer(json, "count", of->count);
 	hawk_json_put_integer(json, "empty", of->empty);
-	hawk_json_put_integer(json, "entries", of->entries);
+	hawk_json_put_integer_if(json, "entries", of->entries || of->room, of->entries);
 	hawk_json_put_integer_if(json, "room", of->room != 0, of->room);
 	hawk_json_object_end(json);
 }

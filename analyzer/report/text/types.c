@@ -47,9 +47,11 @@ static void put_containers(const struct hawk_types_report *report, const struct 
 
 	if (!of->count || report->pointers->filter)
 		return;
-	hawk_text_printf(&text, "%s container%s, %s entr%s", hawk_quantity_count(of->count).text,
-			 of->count == 1 ? "" : "s", hawk_quantity_count(of->entries).text,
-			 of->entries == 1 ? "y" : "ies");
+	hawk_text_printf(&text, "%s container%s", hawk_quantity_count(of->count).text,
+			 of->count == 1 ? "" : "s");
+	if (of->entries || of->room)
+		hawk_text_printf(&text, ", %s entr%s", hawk_quantity_count(of->entries).text,
+				 of->entries == 1 ? "y" : "ies");
 	if (of->room)
 		hawk_text_printf(&text, " in room for %s", hawk_quantity_count(of->room).text);
 	if (of->empty)
