@@ -17,8 +17,9 @@
 #include "hawk/base/cleanup.h"
 #include "hawk/base/numbers.h"
 #include "hawk/base/progress.h"
+#include "hawk/output/seekable.h"
 
-enum { BUFFER_BYTES = 1 << 20, NS_PER_MS = 1000000, WAIT_MS_MAX = 1000 };
+enum { BUFFER_BYTES = HAWK_SEEKABLE_FRAME_BYTES, NS_PER_MS = 1000000, WAIT_MS_MAX = 1000 };
 
 /** Passes over a hole at the position of `fd`, if it is a file. */
 static struct hawk_error *skip_hole(struct hawk_core_copy *copy, int fd)
@@ -72,7 +73,9 @@ static struct hawk_error *copy_some(struct hawk_core_copy *copy, int fd, const c
 {
 	ssize_t got;
 
-	wait_for_bytes(copy, fd);
+	check_limits(copy);
+	if (!copy->stopped)
+		wait_for_bytes(copy, fd);
 	if (copy->stopped)
 		return NULL;
 	got = read(fd, buffer, BUFFER_BYTES);
@@ -87,7 +90,6 @@ static struct hawk_error *copy_some(struct hawk_core_copy *copy, int fd, const c
 					 "in a pipe must be unpacked first)",
 					 name);
 	copy->bytes += (uint64_t)got;
-	check_limits(copy);
 	return hawk_file_sink_write(copy->sink, buffer, (size_t)got);
 }
 

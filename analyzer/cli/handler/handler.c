@@ -83,8 +83,8 @@ static struct hawk_error *receive(const struct hawk_settings *settings, uint64_t
 	struct hawk_error *err = hawk_core_copy(&copy, STDIN_FILENO, "standard input");
 
 	if (!err && !copy.bytes)
-		err = hawk_error_create(HAWK_ERROR_FORMAT, "standard input: no core came%s%s",
-					copy.stopped ? " within the limit of " : "",
+		err = hawk_error_create(HAWK_ERROR_FORMAT, "standard input: no core was read: %s%s",
+					copy.stopped ? "the limit of " : "it is empty",
 					copy.stopped ? copy.stopped : "");
 	if (!err && copy.stopped)
 		hawk_complain("the core is cut off behind %s: the limit of %s",
