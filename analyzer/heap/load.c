@@ -4,6 +4,7 @@
  * Asks sources for heaps, and numbers what their blocks have: traces first, then classes.
  */
 #include "hawk/base/quantity.h"
+#include "hawk/symbols/imports.h"
 #include "guest.h"
 #include "heaps.h"
 #include "load_blocks.h"
@@ -199,6 +200,27 @@ static bool was_traced(const struct hawk_heap *heap)
 	       hawk_heap_has_tracer(heap->target);
 }
 
+/* Returns true if a core lacks memory that was never written, or that is kept out of cores. */
+static bool lacks_memory(const struct hawk_target *target)
+{
+	size_t count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(target, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (!(mappings[i].path && mappings[i].path[0]) &&
+		    mappings[i].flags & HAWK_MAPPING_WRITE && !mappings[i].dumped_bytes &&
+		    !mappings[i].present_bytes)
+			return true;
+	return false;
+}
+
+/* A program that cannot call madvise() keeps no memory out of cores. */
+static bool keeps_none_out(const struct hawk_heap_wish *wish, const struct hawk_target *target)
+{
+	return wish->vtables && wish->vtables->symbols && lacks_memory(target) &&
+	       hawk_symbols_never_import(wish->vtables->symbols, "madvise");
+}
+
 struct hawk_error *hawk_heap_load_as(const struct hawk_heap_wish *wish, struct hawk_target *target,
 				     struct hawk_findings *findings, struct hawk_heap *ret)
 {
@@ -213,6 +235,7 @@ struct hawk_error *hawk_heap_load_as(const struct hawk_heap_wish *wish, struct h
 			wish, target, findings, ret);
 	if (err)
 		return err;
+	ret->undumped_known = keeps_none_out(wish, target);
 	err = hawk_heap_report_unread(ret, findings);
 	if (err)
 		hawk_heap_deinit(ret);

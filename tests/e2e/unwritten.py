@@ -43,6 +43,17 @@ def check_gcore(mode, check):
     check(core, f"gcore, {mode}")
 
 
+def check_untraced():
+    """A program that imports no madvise() keeps nothing out of cores."""
+    never = hawk.compile_program(os.path.join(folder, "never"), ["unwritten.c"], flags=["-DWITHOUT_MADVISE"])
+    for path, known in ((never, True), (program, False)):
+        core = hawk.crash([path, "untouched", "abort"], hawk.plain_environment(), folder)[0]
+        found = leaks.ask(core) if core else None
+        if found:
+            hawk.expect_equal((found["definitely_lost"]["objects"], [item["key"] for item in found["missing"]]),
+                              (10, []) if known else (0, ["roots-missing", "leaks-downgraded"]), f"untraced {path}")
+
+
 hawk.use_debug_files()  # nothing is to be missing
 folder = hawk.temporary_folder()
 program = hawk.compile_program(os.path.join(folder, "unwritten"), ["unwritten.c"])
@@ -53,4 +64,5 @@ check_uncertain(crash("many"), "many")
 check_uncertain(crash("moved"), "moved", told=False)
 check_gcore("kept out", check_uncertain)
 check_gcore("untouched", check_whole)
+check_untraced()
 hawk.finish()

@@ -46,7 +46,9 @@ static char *map(void)
 
 static void keep_out(void *memory, int advice)
 {
+#ifndef WITHOUT_MADVISE
 	if (madvise(memory, BYTES, advice) != 0)
+#endif
 		exit(1);
 }
 
