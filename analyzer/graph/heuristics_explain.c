@@ -6,6 +6,8 @@
  */
 #include "hawk/graph/heuristics_explain.h"
 
+#include <assert.h>
+
 #include "hawk/heap/heap.h"
 #include "hawk/target/words.h"
 #include "length_prefix.h"
@@ -18,7 +20,7 @@ enum {
 	LIST_NODE_BYTES = 2 * WORD,
 	TYPES_MAX = 5, /* from an object to `type`: its type, a metaclass ... */
 	GROUP = 16,    /* control bytes that hashbrown compares at once */
-	GROUPS_MAX = 8,
+	GROUPS_MAX = HAWK_EXPLAINER_READ_MAX / GROUP,
 	BUCKETS_MIN = 4,
 	DELETED = 0x80, /* a control byte; smaller ones are of entries */
 	EMPTY = 0xff,
@@ -34,6 +36,7 @@ static void show_filter(const struct hawk_explainer *explainer, uint64_t at, voi
 /* Returns false if the target does not hold the bytes. */
 static bool read_bytes(struct hawk_explainer *explainer, uint64_t at, void *ret, size_t bytes)
 {
+	assert(bytes <= HAWK_EXPLAINER_READ_MAX);
 	if (hawk_near_read(&explainer->near, at, ret, bytes) != bytes)
 		return false;
 	show_filter(explainer, at, ret, bytes);

@@ -18,10 +18,7 @@
 #include "hawk/graph/heuristics_explain.h"
 #include "hawk/graph/pointers.h"
 
-enum {
-	READS_MAX = 64,       /* of one verdict */
-	READ_BYTES_MAX = 127, /* of one read: 96, of a length prefix */
-};
+enum { READS_MAX = 64 /* of one verdict */ };
 
 /** Words read to explain a pointer that would be redacted. */
 struct reads {
@@ -53,9 +50,9 @@ static void see(void *context, uint64_t address, void *bytes, size_t size)
 	struct reads *reads = context;
 	uint64_t start = address & -(uint64_t)HAWK_GRANULE_BYTES;
 	uint64_t end = (address + size + HAWK_GRANULE_BYTES - 1) & -(uint64_t)HAWK_GRANULE_BYTES;
-	uint8_t from[READ_BYTES_MAX + 3 * HAWK_GRANULE_BYTES] = {0}, to[sizeof(from)];
+	uint8_t from[HAWK_EXPLAINER_READ_MAX + 3 * HAWK_GRANULE_BYTES] = {0}, to[sizeof(from)];
 
-	if (!size || size > READ_BYTES_MAX || end < start)
+	if (!size || size > HAWK_EXPLAINER_READ_MAX || end < start)
 		return;
 	hawk_target_read_some(reads->redactor->target, start, from, (size_t)(end - start));
 	hawk_redactor_apply(reads->redactor, start, from, (size_t)(end - start), to);

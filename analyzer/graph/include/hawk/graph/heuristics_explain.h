@@ -10,7 +10,10 @@
 #include "hawk/graph/heuristics.h"
 #include "hawk/target/near.h"
 
-enum { HAWK_VERDICTS = 64 };
+enum {
+	HAWK_VERDICTS = 64,
+	HAWK_EXPLAINER_READ_MAX = 127, /**< bytes of one read: `redact` keeps no longer ones */
+};
 
 /** Called with all bytes that are read, before they are judged; it may change them. */
 struct hawk_explainer_filter {
