@@ -184,6 +184,27 @@ TEST(a_length_stays_only_where_a_verdict_depends_on_it)
 	end(&world);
 }
 
+/* A read of more bytes than a kept word can say would keep none. */
+TEST(control_bytes_of_a_hash_table_stay)
+{
+	enum { BUCKETS = 128, GROUP = 16 };
+	const uint64_t controls = OTHER + BUCKETS; /* behind entries of a byte */
+	struct world world;
+
+	begin(&world);
+	add_block(&world, BLOCK, 64, 0);
+	add_block(&world, OTHER, 2 * BUCKETS + GROUP, 0);
+	memset(word(&world, controls), '*', BUCKETS + GROUP);
+	memset(word(&world, controls), 0xff, 8);
+	memset(word(&world, controls + BUCKETS), 0xff, 8);
+	*word(&world, BLOCK) = controls;
+	redact(&world);
+	assert_int_equal(left(&world, controls), UINT64_MAX);
+	assert_int_equal(left(&world, controls + 64), UINT64_C(0x2a2a2a2a2a2a2a2a));
+	assert_int_equal(left(&world, controls + BUCKETS), UINT64_MAX);
+	end(&world);
+}
+
 TEST(zeros_do_not_explain_what_nothing_explained)
 {
 	struct world world;
