@@ -97,14 +97,17 @@ void hawk_balance_name_sizes(struct hawk_balance *balance)
 static void take_traced(struct making *making, const struct hawk_piece *piece, uint64_t bytes)
 {
 	const struct hawk_block_index *index = &making->heap->index;
-	uint64_t own = 0, objects = 0, headers;
+	uint64_t own = 0, objects = 0, traced = 0, headers;
 	uint32_t block = making->block;
 
 	while (block < index->count && hawk_block_start(index, block) < piece->start)
 		block++;
 	for (; block < index->count && hawk_block_start(index, block) < piece->start + piece->bytes;
-	     block++, objects++)
+	     block++, objects++) {
 		own += hawk_block_own_bytes(index, block);
+		if (hawk_heap_knows_of(making->heap, index->traces[block]) & HAWK_HEAP_HEADERS)
+			traced++;
+	}
 	making->block = block;
 	making->inside_bytes += own;
 	making->inside_objects += objects;
@@ -113,10 +116,10 @@ static void take_traced(struct making *making, const struct hawk_piece *piece, u
 		return;
 	}
 	own = own < bytes ? own : bytes; /* a chunk that is cut off */
-	headers = objects * HAWK_HEADER_BYTES;
+	headers = traced * HAWK_HEADER_BYTES;
 	headers = headers < bytes - own ? headers : bytes - own;
 	use(making, HAWK_USE_LIVE, objects, own);
-	use(making, HAWK_USE_HEADERS, objects, headers);
+	use(making, HAWK_USE_HEADERS, traced, headers);
 	use(making, HAWK_USE_ROUNDING, 0, bytes - own - headers);
 }
 

@@ -124,13 +124,16 @@ static void find_in_roots(struct finder *finder)
 static void find_in_words(struct finder *finder, const struct hawk_word_range *range,
 			  uint32_t source, uint32_t *edge, uint32_t end)
 {
+	const struct hawk_heap *heap = finder->explainer.heap;
 	const uint32_t *edges = finder->graph->edges;
 
 	for (size_t i = 0; i < range->words && *edge < end; i++) {
 		uint64_t value;
+		uint32_t found;
 
 		memcpy(&value, range->bytes + i * WORD, WORD);
-		if (edges[*edge] != hawk_block_index_edge(&finder->explainer.heap->index, value))
+		found = hawk_block_index_edge(&heap->index, value);
+		if (edges[*edge] != hawk_guests_edge(&heap->guests, &heap->index, value, found))
 			continue;
 		++*edge;
 		if (edges[*edge - 1] & HAWK_EDGE_INTERIOR)

@@ -107,7 +107,8 @@ static struct hawk_error *add_classes(struct hawk_heap *heap)
 			.kind = HAWK_CLASS_TYPE, .name = guests->types[i + 1].name};
 	*origin = (struct hawk_heap_origin){.name = "guest", .knows = UINT32_MAX};
 	for (unsigned i = 0; i < heap->origin_count; i++)
-		origin->knows &= heap->origins[i].knows;
+		if (!(heap->origins[i].knows & HAWK_HEAP_STACKS))
+			origin->knows &= heap->origins[i].knows;
 	guests->class_first = first;
 	origin->end = heap->trace_count = first + added;
 	heap->origin_count++;
@@ -139,7 +140,7 @@ struct hawk_error *hawk_guests_find(const struct hawk_heap_wish *wish,
 	if (!guests->type_count)
 		return NULL;
 	qsort(guests->objects, guests->object_count, sizeof(*guests->objects), by_start);
-	return heap->knows & HAWK_HEAP_STACKS ? NULL : add_classes(heap);
+	return hawk_heap_all_know(heap, HAWK_HEAP_STACKS) ? NULL : add_classes(heap);
 }
 
 /* Returns the type of the object in the block, 0 = none. */
@@ -200,7 +201,7 @@ struct hawk_error *hawk_guests_take(struct hawk_guests_walk *walk, struct hawk_h
 
 		guests->of_block[guests->of_block_count++] = type;
 		count_object(guests, type, &walk->copy[i]);
-		if (type && guests->class_first)
+		if (type && guests->class_first && hawk_heap_class(heap, walk->copy[i].trace))
 			walk->copy[i].trace = guests->class_first + type - 1;
 	}
 	*blocks = walk->copy;

@@ -159,6 +159,15 @@ static struct hawk_error *find(const struct hawk_heap_source *source,
 	return err;
 }
 
+/* Returns true if CPython's blocks, which the tracer does not see, are wanted beside traced ones.
+ * Samples estimate only what the tracer saw. */
+static bool wants_pymalloc(const struct hawk_heap_wish *wish, const struct hawk_heap *heap)
+{
+	const unsigned knows = HAWK_HEAP_HEADERS | HAWK_HEAP_CONTENTS;
+
+	return !wish->traced_only && (heap->knows & knows) == knows && !heap->sample_mean;
+}
+
 static struct hawk_error *load_from(const struct hawk_heap_source *const *sources, size_t count,
 				    const struct hawk_heap_wish *wish, struct hawk_target *target,
 				    struct hawk_findings *findings, struct hawk_heap *ret)
@@ -169,6 +178,8 @@ static struct hawk_error *load_from(const struct hawk_heap_source *const *source
 	assert(count <= HAWK_HEAP_SOURCES_MAX);
 	for (size_t i = 0; i < count && !err; i++)
 		err = find(sources[i], wish, findings, &heap);
+	if (!err && wants_pymalloc(wish, &heap))
+		err = find(&hawk_heap_pymalloc, wish, findings, &heap);
 	if (!err && heap.knows & HAWK_HEAP_CONTENTS)
 		err = hawk_guests_find(wish, findings, &heap);
 	else if (!err && hawk_target_snapshot(target))
@@ -259,9 +270,10 @@ struct hawk_error *hawk_heap_find_allocators(const struct hawk_heap *heap, struc
 
 	for (size_t i = 0; i < heap->spans.count && !err; i++) {
 		struct hawk_heap_span span = heap->spans.items[i];
+		bool is_tracers = heap->origins[span.source].knows & HAWK_HEAP_STACKS;
 
 		span.source = HAWK_HEAP_SOURCES_MAX;
-		if (span.kind == HAWK_SPAN_METADATA)
+		if (span.kind == HAWK_SPAN_METADATA && is_tracers)
 			err = hawk_heap_spans_add(&beside.spans, span);
 	}
 	for (size_t i = 0; i < sizeof(untraced_sources) / sizeof(untraced_sources[0]) && !err; i++)

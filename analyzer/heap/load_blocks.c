@@ -183,6 +183,8 @@ static void add_sums(struct hawk_heap *heap, const struct tallies *tallies)
 	heap->sums.carved_bytes = tallies->carved_bytes;
 	for (uint32_t id = 0; id <= heap->trace_count; id++) {
 		heap->sums.blocks += tallies->items[id].objects;
+		if (hawk_heap_class(heap, id))
+			heap->untraced_blocks += tallies->items[id].objects;
 		heap->sums.bytes += tallies->items[id].bytes;
 	}
 }
@@ -218,7 +220,7 @@ static bool counters_are_known(const struct hawk_heap *heap)
 static uint64_t blocks_not_found(const struct hawk_heap *heap)
 {
 	const struct hawk_table_totals *totals = &heap->totals;
-	uint64_t found = totals->free_objects + heap->sums.blocks;
+	uint64_t found = totals->free_objects + heap->sums.blocks - heap->untraced_blocks;
 
 	return totals->alloc_objects > found ? totals->alloc_objects - found : 0;
 }
@@ -460,6 +462,9 @@ static struct hawk_error *load_sites(struct hawk_findings *findings, struct hawk
 		err = heap->found[0].source->account(&heap->found[0], heap);
 	if (err)
 		return err;
+	for (size_t i = 0; i < heap->site_count; i++)
+		if (hawk_heap_class(heap, heap->sites[i].trace))
+			heap->untraced_blocks += heap->sites[i].inuse_objects;
 	report_unaccounted(heap, findings);
 	if (heap->lost_site < heap->site_count)
 		hawk_heap_lost_report(heap, heap->sites[heap->lost_site].inuse_objects,

@@ -30,6 +30,11 @@ texts = [str(i) * 5 for i in range(2000)] + ["x" * 5000]
 untracked = [(str(i), i) for i in range(700)]
 freed = [str(i) * 4 for i in range(4000)]
 del freed[::2]
+try:
+    import sqlite3
+    connection = sqlite3.connect(":memory:")
+except ImportError:
+    pass
 gc.collect()
 gc.disable()
 for i in range(100):
@@ -82,13 +87,25 @@ def check_sizes(core, sizes):
         hawk.expect(type_name == name and size <= row["size"] < size + 16, f"{name} of {size} bytes at {address:#x}: {row}")
 
 
+def check_traced(core):
+    """Blocks with and without stacks are of one heap, whose pointers lead from these to those."""
+    for name, count in MADE.items():
+        hawk.expect_equal(types_of(core).get(name), count, f"traced: blocks of {name}")
+    hawk.expect("Leaks: none" in hawk.text_of("leaks", core), "traced: blocks are called lost")
+    large, = hawk.sql(core, "SELECT count(*) AS n FROM blocks WHERE type = 'list items' AND kind = 'malloc'")
+    hawk.expect(large["n"] > 0, "traced: no block has both a stack and a type")
+    hawk.text_of("snapshot", "-o", f"{folder}/saved", core)
+    hawk.expect_equal(types_of(f"{folder}/saved"), types_of(core), "a snapshot of the traced process")
+
+
 if not (3, 9) <= sys.version_info < (3, 14):
     hawk.skip(f"the layout of Python {sys.version_info[0]}.{sys.version_info[1]} is not known")
 if sysconfig.get_config_var("Py_DEBUG") or sysconfig.get_config_var("Py_GIL_DISABLED"):
     hawk.skip("the layout of this build of Python is not known")
 folder = hawk.temporary_folder()
 hawk.write(f"{folder}/made.py", PROGRAM)
-made, done = hawk.crash([sys.executable, "made.py"], hawk.plain_environment(extra={"PYTHONMALLOC": "pymalloc"}), folder)
+EXTRA = {"PYTHONMALLOC": "pymalloc"}
+made, done = hawk.crash([sys.executable, "made.py"], hawk.plain_environment(extra=EXTRA), folder)
 program_blocks, program_sizes, program_counts = json.loads(done.stdout)
 check_pools(made, program_blocks)
 check_counts(made, program_counts)
@@ -99,4 +116,6 @@ hawk.expect("Leaks: none" in hawk.text_of("leaks", made), "objects are called lo
 found = hawk.text_of("path", "--type", "^__main__.Session$", "--top=1", made)
 hawk.expect(re.search(r"dict keys\n +\['key \d+'\] +0x\w+ .*__main__.Session", found), f"a session's path: {found}")
 hawk.expect_equal(hawk.document("heap", "--guest=lua", made)["guests"], [], "--guest=lua")
+made, _ = hawk.crash([sys.executable, "made.py"], hawk.tracer_environment(extra=EXTRA), folder)
+check_traced(made)
 hawk.finish()

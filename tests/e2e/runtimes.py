@@ -68,7 +68,8 @@ def check_extension():
     config, python = hawk.need("/usr/bin/python3-config", "/usr/bin/python3")
     flags = subprocess.run([config, "--includes"], capture_output=True, text=True, check=True).stdout.split()
     hawk.compile_text(folder, "pym.so", EXTENSION, flags=["-O1", "-shared", "-fPIC", *flags])
-    core, _ = hawk.crash([python, "-c", SCRIPT], hawk.tracer_environment() | {"PYTHONPATH": folder}, folder)
+    extra = {"PYTHONPATH": folder, "PYTHONMALLOC": "malloc"}  # so that objects have stacks, too
+    core, _ = hawk.crash([python, "-c", SCRIPT], hawk.tracer_environment(extra=extra), folder)
     found = titles(core)
     hawk.expect(any(" < make_item  pym.so.c:" in title for title in found), f"the extension: {found}")
     hawk.expect(len(found) > 1 and not all("pym" in title for title in found), f"a script's objects: {found}")

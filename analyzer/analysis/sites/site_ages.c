@@ -141,7 +141,7 @@ struct hawk_growth_facts hawk_site_ages_facts(const struct hawk_graph *graph, ui
 		.alloc_objects = filtered ? 0 : site->alloc_objects,
 		.alloc_bytes = filtered ? 0 : site->alloc_bytes,
 		.missing_objects = hawk_heap_not_found(graph->heap),
-		.no_ages = !(graph->heap->knows & HAWK_HEAP_AGES),
+		.no_ages = !(hawk_heap_knows_of(graph->heap, site->trace) & HAWK_HEAP_AGES),
 		.sampled = site->sample.estimated,
 		.reach_known = !hawk_leaks_doubt(graph),
 	};

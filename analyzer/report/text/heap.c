@@ -206,15 +206,18 @@ static void append_allocator(struct hawk_text *text, const struct hawk_allocator
 static void put_allocators(const struct hawk_heap *heap, const struct hawk_screen *screen)
 {
 	CLEANUP(text) struct hawk_text text = {0};
+	bool is_traced = heap->knows & HAWK_HEAP_STACKS;
+	const char *word = is_traced ? "Without stacks and ages: blocks of " : "By structures of ";
 
 	for (unsigned i = 0; i < heap->allocator_count; i++) {
-		hawk_text_puts(&text, text.bytes ? "; " : "By structures of ");
+		hawk_text_puts(&text, text.bytes ? "; " : word);
 		append_allocator(&text, &heap->allocators[i]);
 	}
 	if (!text.bytes)
 		return;
-	hawk_text_puts(&text, ". Allocation stacks and ages need the tracer: hawk-core run -- "
-			      "PROGRAM.");
+	hawk_text_puts(&text, is_traced ? "."
+					: ". Allocation stacks and ages need the tracer: "
+					  "hawk-core run -- PROGRAM.");
 	hawk_screen_paragraph(screen, text.bytes, 2, 2);
 }
 

@@ -437,13 +437,15 @@ static void put_suspect(const struct hawk_suspects_report *suspects,
 			size_t number)
 {
 	const struct hawk_suspect *suspect = &suspects->found->items[number];
+	const struct hawk_heap *heap = suspects->pointers->heap;
+	bool is_class = hawk_heap_class(heap, heap->sites[suspect->site].trace);
 	CLEANUP(text) struct hawk_text title = {0}, story = {0};
 
 	hawk_suspects_append_title(suspects, screen, number, &title);
 	hawk_suspects_append_story(suspects, screen, suspect, &story);
 	hawk_output_printf(screen->output, "%s%zu. %s\n", number ? "\n" : "", number + 1,
 			   hawk_text_string(&title));
-	if (is_alike(suspects, screen, number, &title))
+	if (!is_class && is_alike(suspects, screen, number, &title))
 		hawk_site_stacks_put(stacks, suspect->site);
 	put_parts(suspects, screen, suspect);
 	hawk_screen_paragraph(screen, hawk_text_string(&story), INDENT, INDENT);

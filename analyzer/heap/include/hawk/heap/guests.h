@@ -67,7 +67,7 @@ struct hawk_guests {
 	unsigned count;
 	struct hawk_guest_type *types; /**< type 0 is "none" */
 	uint32_t type_count;
-	uint32_t class_first; /**< the heap's number of type 1's class; 0 = blocks have stacks */
+	uint32_t class_first; /**< the heap's number of type 1's class; 0 = blocks keep theirs */
 	/** Only while a heap is loaded: ascending. */
 	struct hawk_guest_object *objects;
 	size_t object_count;

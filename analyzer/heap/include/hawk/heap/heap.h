@@ -108,6 +108,7 @@ struct hawk_heap {
 	bool undumped_known;          /**< the list of HAWK_SPAN_UNDUMPED is complete */
 	struct hawk_damages damages;
 	struct hawk_heap_sums sums;
+	uint64_t untraced_blocks; /**< of these, blocks that the counters do not count */
 	struct hawk_allocator allocators[HAWK_HEAP_SOURCES_MAX]; /**< whose blocks these are */
 	unsigned allocator_count;
 	uint64_t blocks_max;           /**< more are not numbered: see struct hawk_heap_wish */
