@@ -74,8 +74,8 @@ void hawk_whatis_name_member(const struct hawk_types *types, struct hawk_symbols
 		return;
 	hawk_text_printf(&name, "%s%s", type->name, type->is_guess ? "?" : "");
 	whatis->type = hawk_symbols_intern(symbols, hawk_text_string(&name));
-	if (whatis->address > start &&
-	    hawk_types_append_member(types, block, whatis->address - start, &member))
+	if (whatis->address > start && hawk_types_append_member(types, HAWK_BLOCK_NOWHERE, block,
+								whatis->address - start, &member))
 		whatis->member = hawk_symbols_intern(symbols, hawk_text_string(&member));
 }
 

@@ -76,8 +76,8 @@ void hawk_python_find(struct hawk_guest_finder *finder, struct hawk_symbols *sym
 		      const struct hawk_heap *heap);
 
 /** As hawk_guests_append_member(), of a block with an object. */
-bool hawk_python_append_member(const struct hawk_heap *heap, uint32_t block, uint64_t offset,
-			       struct hawk_text *text);
+bool hawk_python_append_member(const struct hawk_heap *heap, uint32_t holder, uint32_t block,
+			       uint64_t offset, struct hawk_text *text);
 
 /** Finds all guests that the wish names. Adds classes to the heap if its blocks have no stacks. */
 struct hawk_error *hawk_guests_find(const struct hawk_heap_wish *wish,

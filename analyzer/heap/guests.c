@@ -235,9 +235,9 @@ void hawk_guests_deinit(struct hawk_guests *guests)
 	*guests = (struct hawk_guests){0};
 }
 
-bool hawk_guests_append_member(const struct hawk_heap *heap, uint32_t block, uint64_t offset,
-			       struct hawk_text *text)
+bool hawk_guests_append_member(const struct hawk_heap *heap, uint32_t holder, uint32_t block,
+			       uint64_t offset, struct hawk_text *text)
 {
 	return heap->knows & HAWK_HEAP_CONTENTS && hawk_guests_type(&heap->guests, block) &&
-	       hawk_python_append_member(heap, block, offset, text);
+	       hawk_python_append_member(heap, holder, block, offset, text);
 }

@@ -141,14 +141,14 @@ struct hawk_error *hawk_types_name_blocks(const struct hawk_types *types,
 								    .of_block = types->of_block});
 }
 
-bool hawk_types_append_member(const struct hawk_types *types, uint32_t block, uint64_t offset,
-			      struct hawk_text *text)
+bool hawk_types_append_member(const struct hawk_types *types, uint32_t holder, uint32_t block,
+			      uint64_t offset, struct hawk_text *text)
 {
 	const struct hawk_type *type = hawk_types_at(types, hawk_types_of(types, block));
 	const struct hawk_layout *layout;
 
 	if (type->origin == HAWK_TYPE_GUEST)
-		return hawk_guests_append_member(types->heap, block, offset, text);
+		return hawk_guests_append_member(types->heap, holder, block, offset, text);
 	if (!type->layout)
 		return false;
 	layout = &types->layouts->items[type->layout];

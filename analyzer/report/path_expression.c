@@ -58,13 +58,14 @@ bool hawk_report_append_expression(const struct hawk_pointer_report *report,
 	hawk_text_puts(text, root.variable);
 	for (uint32_t i = 1; i < path->count; i++) {
 		CLEANUP(text) struct hawk_text member = {0};
+		uint32_t holder = i > 1 ? path->blocks[i - 2] : HAWK_BLOCK_NOWHERE;
 		struct hawk_referrer pointer;
 
 		hawk_referrer_between(report->graph, path->blocks[i - 1], path->blocks[i],
 				      &pointer);
 		if ((pointer.interior && pointer.inside) ||
 		    text->size - before > EXPRESSION_BYTES_MAX ||
-		    !hawk_report_append_member(report, path->blocks[i - 1], pointer.offset,
+		    !hawk_report_append_member(report, holder, path->blocks[i - 1], pointer.offset,
 					       &member))
 			return false;
 		is_guess |= append_member(&member, text);

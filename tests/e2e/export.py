@@ -150,7 +150,7 @@ def check_sites():
 
 def check_alloc():
     """Checks allocations since the start."""
-    wanted = max(analysis["heap"]["alloc_bytes"], sum(site["alloc_bytes"] for site in analysis["sites"]))
+    wanted = max(analysis["heap"]["alloc_bytes"], sum(site["alloc_bytes"] or 0 for site in analysis["sites"]))
     if sys.argv[1] != "truncated":  # counters of threads may be gone
         hawk.expect_equal(sum(row["alloc_bytes"] for row in rows()), wanted, "alloc_bytes")
     total = exports.read_folded(exports.text_of("folded", core, "--what=total"))

@@ -16,6 +16,13 @@ class Session:
     def __init__(self, number):
         self.user, self.number = "user %d" % number, number
 
+class Leaf:
+    pass
+
+class Owner:
+    def __init__(self):
+        self.number, self.leaf = 0, Leaf()
+
 class Slotted:
     __slots__ = ("a", "__weakref__")
 
@@ -24,6 +31,8 @@ class Meta(type):
 
 sessions = {"key %d" % i: Session(i) for i in range(3000)}
 slotted = [Slotted() for i in range(1000)]
+slotted[7].a = Leaf()
+owners = [Owner() for i in range(50)]
 weak = [weakref.ref(one) for one in slotted[:500]]
 classes = [Meta("Made%d" % i, (), {}) for i in range(20)]
 texts = [str(i) * 5 for i in range(2000)] + ["x" * 5000]
@@ -115,6 +124,9 @@ hawk.expect_equal((guest["name"], guest["states"]), ("CPython %d.%d" % sys.versi
 hawk.expect("Leaks: none" in hawk.text_of("leaks", made), "objects are called lost")
 found = hawk.text_of("path", "--type", "^__main__.Session$", "--top=1", made)
 hawk.expect(re.search(r"dict keys\n +\['key \d+'\] +0x\w+ .*__main__.Session", found), f"a session's path: {found}")
+found = hawk.text_of("path", "--type", "^__main__.Leaf$", "--top=51", made)
+for attribute in ("leaf", "a"):
+    hawk.expect(re.search(rf"\n +\.{attribute} +0x\w+ .*__main__.Leaf", found), f"a path by .{attribute}: {found}")
 hawk.expect_equal(hawk.document("heap", "--guest=lua", made)["guests"], [], "--guest=lua")
 made, _ = hawk.crash([sys.executable, "made.py"], hawk.tracer_environment(extra=EXTRA), folder)
 check_traced(made)

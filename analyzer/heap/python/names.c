@@ -11,12 +11,10 @@
 
 enum { KEYS_MAX = 1 << 10, INDEX_LOG2_MAX = 20 };
 
-/* Appends the C string at `address`, of the process or the file of a module. */
-static void append_text(struct python_reader *reader, uint64_t address, struct hawk_text *name)
+void python_append_text(struct python_reader *reader, uint64_t address, struct hawk_text *name)
 {
 	char text[HAWK_GUEST_NAME_MAX];
-	uint64_t available =
-		hawk_target_read_some(reader->finder->target, address, text, sizeof(text));
+	uint64_t available = hawk_near_read(&reader->types, address, text, sizeof(text));
 	const uint8_t *bytes = (const uint8_t *)text;
 
 	if (!available && reader->symbols)
@@ -128,7 +126,7 @@ void python_append_name(struct python_reader *reader, uint64_t address, uint64_t
 		append_module(reader, address, name);
 		(void)python_append_string(reader, string, name);
 	} else if (hawk_word(&reader->types, address + PYTHON_TYPE_NAME, &string)) {
-		append_text(reader, string, name);
+		python_append_text(reader, string, name);
 	}
 	if (!name->size)
 		append_place(reader, address, name);

@@ -20,8 +20,10 @@ enum {
 	PYTHON_TYPE_ITEM_BYTES = 40,
 	PYTHON_TYPE_FLAGS = 168,
 	PYTHON_TYPE_WEAK_LIST = 208, /**< offset of this field in objects; 0 = none */
+	PYTHON_TYPE_MEMBERS = 240,
 	PYTHON_TYPE_BASE = 256,
 	PYTHON_TYPE_DICT = 264,
+	PYTHON_TYPE_DICT_OFFSET = 288, /**< of the dict in objects; 0 = none */
 	PYTHON_TYPE_BYTES = 400,
 	PYTHON_READY = 1 << 12,
 	PYTHON_COLLECTED = 1 << 14,

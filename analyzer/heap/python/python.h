@@ -113,6 +113,9 @@ uint32_t python_number(struct python_reader *reader, struct python_type *type,
 void python_append_name(struct python_reader *reader, uint64_t address, uint64_t flags,
 			struct hawk_text *name);
 
+/** Appends the C string at `address`, of the process or the file of a module. */
+void python_append_text(struct python_reader *reader, uint64_t address, struct hawk_text *name);
+
 /** Appends the text of the string object at `address`; false = not ASCII, or empty. */
 bool python_append_string(struct python_reader *reader, uint64_t address, struct hawk_text *name);
 

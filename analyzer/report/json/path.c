@@ -13,12 +13,12 @@ static inline void hawk_cleanup_path(struct hawk_path *path)
 	hawk_path_deinit(path);
 }
 
-static void put_pointer(const struct hawk_pointer_report *report,
+static void put_pointer(const struct hawk_pointer_report *report, uint32_t holder,
 			const struct hawk_referrer *pointer, struct hawk_json *json)
 {
 	hawk_json_put_integer_if(json, "offset", pointer->offset != HAWK_OFFSET_UNKNOWN,
 				 pointer->offset);
-	hawk_report_json_member(report, pointer->source, pointer->offset, json);
+	hawk_report_json_member(report, holder, pointer->source, pointer->offset, json);
 	hawk_json_put_boolean(json, "interior", pointer->interior);
 }
 
@@ -32,7 +32,8 @@ static void put_step(const struct hawk_pointer_report *report, const struct hawk
 
 		hawk_referrer_between(report->graph, path->blocks[i - 1], path->blocks[i],
 				      &pointer);
-		put_pointer(report, &pointer, json);
+		put_pointer(report, i > 1 ? path->blocks[i - 2] : HAWK_BLOCK_NOWHERE, &pointer,
+			    json);
 	}
 	hawk_report_json_site_stack(report, hawk_heap_site_at(report->heap, path->blocks[i]), json);
 	hawk_json_object_end(json);
@@ -51,7 +52,7 @@ static void put_holders(const struct hawk_pointer_report *report,
 
 		hawk_json_object(json);
 		hawk_report_json_block(report, pointer->source, json);
-		put_pointer(report, pointer, json);
+		put_pointer(report, HAWK_BLOCK_NOWHERE, pointer, json);
 		hawk_report_json_site_stack(report,
 					    hawk_heap_site_at(report->heap, pointer->source), json);
 		hawk_json_object_end(json);

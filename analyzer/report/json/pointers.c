@@ -15,11 +15,11 @@ void hawk_report_json_chosen(const struct hawk_pointer_report *report, struct ha
 		hawk_json_put_sum(json, "chosen", chosen.objects, chosen.bytes);
 }
 
-void hawk_report_json_member(const struct hawk_pointer_report *report, uint32_t block,
-			     uint64_t offset, struct hawk_json *json)
+void hawk_report_json_member(const struct hawk_pointer_report *report, uint32_t holder,
+			     uint32_t block, uint64_t offset, struct hawk_json *json)
 {
 	CLEANUP(text) struct hawk_text text = {0};
-	bool known = hawk_report_append_member(report, block, offset, &text);
+	bool known = hawk_report_append_member(report, holder, block, offset, &text);
 
 	hawk_json_put_string(json, "member", known ? text.bytes : NULL);
 }

@@ -56,7 +56,8 @@ static void put_groups(const struct hawk_pointer_report *report, const struct ha
 		hawk_json_put_site(json, "site", report->heap, group->site);
 		hawk_json_put_integer_if(json, "offset", group->offset != HAWK_SITE_ANYWHERE,
 					 group->offset);
-		hawk_report_json_member(report, group->example, group->offset, json);
+		hawk_report_json_member(report, HAWK_BLOCK_NOWHERE, group->example, group->offset,
+					json);
 		hawk_json_put_integer(json, "pointers", group->pointers);
 		hawk_json_put_integer(json, "interior", group->interior);
 		hawk_json_put_address(json, "example",

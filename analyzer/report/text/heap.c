@@ -67,8 +67,9 @@ static void put_history(const struct hawk_report *report, const struct hawk_scre
 
 	if (twin || !(heap->knows & HAWK_HEAP_COUNTERS))
 		return;
-	hawk_output_printf(screen->output, "  %s blocks (%s) were allocated",
+	hawk_output_printf(screen->output, "  %s %sblocks (%s) were allocated",
 			   hawk_quantity_count(heap->totals.alloc_objects).text,
+			   heap->untraced_blocks ? "traced " : "",
 			   hawk_quantity_bytes(heap->totals.alloc_bytes).text);
 	hawk_output_printf(screen->output, " in %s",
 			   hawk_quantity_seconds(hawk_heap_age_seconds(heap, 0)).text);

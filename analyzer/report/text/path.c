@@ -75,13 +75,15 @@ static void put_legend(const struct hawk_pointer_report *report, const struct ha
 	hawk_screen_paragraph(screen, hawk_text_string(&text), 2, 2);
 }
 
-/* Appends the place of a pointer in a block: its member, or "+40". */
-static void append_place(const struct hawk_pointer_report *report, uint32_t block, uint64_t offset,
-			 struct hawk_text *text)
+/* Appends the place of the pointer to `path->blocks[i]`: the member, or "+40". */
+static void append_place(const struct hawk_pointer_report *report, const struct hawk_path *path,
+			 uint32_t i, uint64_t offset, struct hawk_text *text)
 {
+	uint32_t holder = i > 1 ? path->blocks[i - 2] : HAWK_BLOCK_NOWHERE;
+
 	if (offset == HAWK_OFFSET_UNKNOWN)
 		hawk_text_puts(text, "+?");
-	else if (!hawk_report_append_member(report, block, offset, text))
+	else if (!hawk_report_append_member(report, holder, path->blocks[i - 1], offset, text))
 		hawk_text_printf(text, "+%" PRIu64, offset);
 }
 
@@ -94,7 +96,7 @@ static void put_step(const struct hawk_pointer_report *report, const struct hawk
 	if (i) {
 		struct hawk_referrer pointer = pointer_to(report, path, i);
 
-		append_place(report, path->blocks[i - 1], pointer.offset, &text);
+		append_place(report, path, i, pointer.offset, &text);
 		if (leads_inside(&pointer))
 			hawk_text_printf(&text, "->+%" PRIu64, pointer.inside);
 	}

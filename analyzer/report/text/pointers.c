@@ -46,11 +46,11 @@ static size_t type_room(const struct hawk_screen *screen, size_t left)
 	return half < TYPE_WIDTH_MAX ? half : TYPE_WIDTH_MAX;
 }
 
-bool hawk_report_append_member(const struct hawk_pointer_report *report, uint32_t block,
-			       uint64_t offset, struct hawk_text *text)
+bool hawk_report_append_member(const struct hawk_pointer_report *report, uint32_t holder,
+			       uint32_t block, uint64_t offset, struct hawk_text *text)
 {
 	return report->path_types && offset != HAWK_OFFSET_UNKNOWN &&
-	       hawk_types_append_member(report->path_types, block, offset, text);
+	       hawk_types_append_member(report->path_types, holder, block, offset, text);
 }
 
 const char *hawk_report_type(const struct hawk_pointer_report *report, uint32_t number,

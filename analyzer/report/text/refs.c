@@ -49,7 +49,8 @@ static void put_member(const struct hawk_pointer_report *report, const struct ha
 	CLEANUP(text) struct hawk_text text = {0};
 
 	hawk_text_puts(&text, "      member ");
-	if (hawk_report_append_member(report, group->example, group->offset, &text))
+	if (hawk_report_append_member(report, HAWK_BLOCK_NOWHERE, group->example, group->offset,
+				      &text))
 		hawk_screen_line(screen, &text);
 }
 

@@ -352,9 +352,12 @@ struct hawk_error *hawk_heap_save(const struct hawk_heap *heap,
 				  struct hawk_snapshot_writer *writer);
 
 /** Appends how an interpreter's object refers to another by its word at `offset` of the block:
- * "['cache']", "[3]". Returns false if that is not known, or no object is in the block. Reads. */
-bool hawk_guests_append_member(const struct hawk_heap *heap, uint32_t block, uint64_t offset,
-			       struct hawk_text *text);
+ * "['cache']", "[3]", ".user". The block `holder` leads to it (HAWK_BLOCK_NOWHERE = any):
+ * attributes have their names there. Returns false if that is not known, or no object is in the
+ * block. Reads.
+ */
+bool hawk_guests_append_member(const struct hawk_heap *heap, uint32_t holder, uint32_t block,
+			       uint64_t offset, struct hawk_text *text);
 
 /** Writes what allocators and guests said of themselves, with their findings among `findings`. */
 struct hawk_error *hawk_heap_allocators_save(const struct hawk_heap *heap,

@@ -124,9 +124,10 @@ static inline void hawk_types_set(struct hawk_types *types, uint32_t block, uint
 }
 
 /** Appends the member at `offset` of the block: ".cart", "[3].second.text", "[...]" for what only a
- * container uses; with "?" if the block's type is a guess. Returns false if it is not known. */
-bool hawk_types_append_member(const struct hawk_types *types, uint32_t block, uint64_t offset,
-			      struct hawk_text *text);
+ * container uses; with "?" if the block's type is a guess. The block `holder` leads to it
+ * (HAWK_BLOCK_NOWHERE = any). Returns false if the member is not known. */
+bool hawk_types_append_member(const struct hawk_types *types, uint32_t holder, uint32_t block,
+			      uint64_t offset, struct hawk_text *text);
 
 /** Returns the word for an origin: "vtable". */
 const char *hawk_type_origin_name(enum hawk_type_origin origin);

@@ -75,12 +75,12 @@ const char *hawk_report_type(const struct hawk_pointer_report *report, uint32_t 
 			     const struct hawk_block *block, bool *is_guess);
 
 /** Appends the member at `offset` of a block (hawk_types_append_member()); false = not known. */
-bool hawk_report_append_member(const struct hawk_pointer_report *report, uint32_t block,
-			       uint64_t offset, struct hawk_text *text);
+bool hawk_report_append_member(const struct hawk_pointer_report *report, uint32_t holder,
+			       uint32_t block, uint64_t offset, struct hawk_text *text);
 
 /** "member" of a block: a string, or null. */
-void hawk_report_json_member(const struct hawk_pointer_report *report, uint32_t block,
-			     uint64_t offset, struct hawk_json *json);
+void hawk_report_json_member(const struct hawk_pointer_report *report, uint32_t holder,
+			     uint32_t block, uint64_t offset, struct hawk_json *json);
 
 /** Appends a path as an expression of the program: "work: server->cache_[...].second.text". Returns
  * false, with any text appended, if it is not known, or long. */
