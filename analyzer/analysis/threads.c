@@ -151,7 +151,7 @@ static void find_lock(const struct hawk_target *target, const struct hawk_stack 
 
 /** What threads of one group have in common. */
 struct key {
-	uint64_t frames; /**< hash */
+	uint64_t frames, guest; /**< hashes */
 	uint64_t call, lock, kind, owner;
 };
 
@@ -169,7 +169,8 @@ struct makers {
 };
 
 static struct key key_of(const struct hawk_thread_work *state,
-			 const struct hawk_thread_frames *frames)
+			 const struct hawk_thread_frames *frames,
+			 const struct hawk_guest_frames *guest)
 {
 	struct key key = {.call = state->call.is_inside ? state->call.number : UINT64_MAX,
 			  .kind = state->lock.kind,
@@ -178,17 +179,25 @@ static struct key key_of(const struct hawk_thread_work *state,
 	for (size_t i = 0; i < frames->count; i++)
 		key.frames = XXH3_64bits_withSeed(&frames->frames[i].pc,
 						  sizeof(frames->frames[i].pc), key.frames);
+	/* Their strings have one address each. */
+	for (size_t i = 0; i < guest->count; i++) {
+		const struct hawk_guest_frame *frame = &guest->items[i];
+		uint64_t words[] = {(uintptr_t)frame->function, (uintptr_t)frame->file,
+				    frame->line};
+
+		key.guest = XXH3_64bits_withSeed(words, sizeof(words), key.guest);
+	}
 	/* Idle workers wait for something of their own each. */
 	key.lock = state->lock.owner_tid ? state->lock.address : 0;
 	return key;
 }
 
-/* Puts the thread into its group, which takes over the stack if it is new. */
+/* Puts the thread into its group, which takes over stack and guest if it is new. */
 static struct hawk_error *group(struct makers *makers, struct hawk_thread_work *state,
 				uint32_t number, const struct hawk_thread_frames *frames,
-				struct hawk_stack *stack)
+				struct hawk_stack *stack, struct hawk_guest_frames *guest)
 {
-	struct key key = key_of(state, frames);
+	struct key key = key_of(state, frames, guest);
 	size_t i = 0;
 
 	while (i < makers->count && memcmp(&makers->items[i].key, &key, sizeof(key)) != 0)
@@ -200,9 +209,10 @@ static struct hawk_error *group(struct makers *makers, struct hawk_thread_work *
 			return &hawk_enomem;
 		makers->items[makers->count++] =
 			(struct maker){.key = key,
-				       .group = {.first = number, .stack = *stack},
+				       .group = {.first = number, .stack = *stack, .guest = *guest},
 				       .number = (uint32_t)i};
 		*stack = (struct hawk_stack){0};
+		*guest = (struct hawk_guest_frames){0};
 	}
 	makers->items[i].group.count++;
 	return NULL;
@@ -214,6 +224,7 @@ static struct hawk_error *take_thread(const struct hawk_threads_wish *wish,
 {
 	struct hawk_thread_work *state = &ret->items[ret->count];
 	struct hawk_thread_frames frames;
+	struct hawk_guest_frames guest = {0};
 	struct hawk_stack stack = {0};
 	struct hawk_error *err;
 
@@ -230,8 +241,11 @@ static struct hawk_error *take_thread(const struct hawk_threads_wish *wish,
 		hawk_whatis_find(wish->heap, wish->types, state->lock.address, &state->object);
 	if (!err)
 		err = find_blocks(wish, &frames, ret, state);
+	if (!err && !wish->is_brief)
+		err = hawk_guest_frames_read(wish->heap, wish->symbols, thread, &guest);
 	if (!err)
-		err = group(makers, state, ret->count, &frames, &stack);
+		err = group(makers, state, ret->count, &frames, &stack, &guest);
+	hawk_guest_frames_deinit(&guest);
 	hawk_thread_frames_deinit(&frames);
 	hawk_stack_deinit(&stack);
 	ret->count++;
@@ -340,6 +354,7 @@ static struct hawk_error *order_groups(struct makers *makers, struct hawk_thread
 		moved[makers->items[i].number] = (uint32_t)i;
 		ret->groups[i] = makers->items[i].group;
 		makers->items[i].group.stack = (struct hawk_stack){0};
+		makers->items[i].group.guest = (struct hawk_guest_frames){0};
 	}
 	ret->group_count = makers->count;
 	for (uint32_t i = 0; i < ret->count; i++)
@@ -368,8 +383,10 @@ struct hawk_error *hawk_threads_make(const struct hawk_threads_wish *wish, struc
 		err = find_deadlocks(ret);
 	if (!err)
 		err = order_groups(&makers, ret);
-	for (size_t i = 0; i < makers.count; i++)
+	for (size_t i = 0; i < makers.count; i++) {
 		hawk_stack_deinit(&makers.items[i].group.stack);
+		hawk_guest_frames_deinit(&makers.items[i].group.guest);
+	}
 	free(makers.items);
 	return err;
 }
@@ -383,8 +400,10 @@ void hawk_threads_resolve(const struct hawk_threads_wish *wish, struct hawk_thre
 
 void hawk_threads_deinit(struct hawk_threads *threads)
 {
-	for (size_t i = 0; i < threads->group_count; i++)
+	for (size_t i = 0; i < threads->group_count; i++) {
 		hawk_stack_deinit(&threads->groups[i].stack);
+		hawk_guest_frames_deinit(&threads->groups[i].guest);
+	}
 	free(threads->groups);
 	free(threads->items);
 	free(threads->blocks);

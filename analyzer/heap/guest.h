@@ -79,6 +79,13 @@ void hawk_python_find(struct hawk_guest_finder *finder, struct hawk_symbols *sym
 bool hawk_python_append_member(const struct hawk_heap *heap, uint32_t holder, uint32_t block,
 			       uint64_t offset, struct hawk_text *text);
 
+struct hawk_guest_frames;
+
+/** As hawk_guest_frames_read(), of a thread of Python. */
+struct hawk_error *hawk_python_frames(const struct hawk_heap *heap, struct hawk_symbols *symbols,
+				      const struct hawk_guest_thread *thread,
+				      struct hawk_guest_frames *ret);
+
 /** Finds all guests that the wish names. Adds classes to the heap if its blocks have no stacks. */
 struct hawk_error *hawk_guests_find(const struct hawk_heap_wish *wish,
 				    struct hawk_findings *findings, struct hawk_heap *heap);

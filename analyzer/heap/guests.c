@@ -7,6 +7,8 @@
 #include "guest.h"
 
 #include "hawk/base/quantity.h"
+#include "hawk/heap/guest_frames.h"
+#include "walker.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -230,6 +232,7 @@ void hawk_guests_deinit(struct hawk_guests *guests)
 	for (uint32_t i = 1; i < guests->type_count; i++)
 		free((char *)guests->types[i].name);
 	free(guests->types);
+	free(guests->threads);
 	free(guests->objects);
 	free(guests->of_block);
 	*guests = (struct hawk_guests){0};
@@ -240,4 +243,25 @@ bool hawk_guests_append_member(const struct hawk_heap *heap, uint32_t holder, ui
 {
 	return heap->knows & HAWK_HEAP_CONTENTS && hawk_guests_type(&heap->guests, block) &&
 	       hawk_python_append_member(heap, holder, block, offset, text);
+}
+
+struct hawk_error *hawk_guest_frames_read(const struct hawk_heap *heap,
+					  struct hawk_symbols *symbols,
+					  const struct hawk_thread *thread,
+					  struct hawk_guest_frames *ret)
+{
+	const struct hawk_guests *guests = &heap->guests;
+	uint64_t pointer = hawk_thread_pointer(thread);
+	struct hawk_error *err = NULL;
+
+	for (size_t i = 0; i < guests->thread_count && !err && !ret->is_cut; i++)
+		if (pointer && guests->threads[i].pointer == pointer)
+			err = hawk_python_frames(heap, symbols, &guests->threads[i], ret);
+	return err;
+}
+
+void hawk_guest_frames_deinit(struct hawk_guest_frames *frames)
+{
+	free(frames->items);
+	*frames = (struct hawk_guest_frames){0};
 }

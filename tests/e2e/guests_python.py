@@ -10,7 +10,7 @@ from support import hawk
 
 # Says what it has, and dies. Nothing that it counts goes away in between.
 PROGRAM = """
-import gc, json, os, sys, weakref
+import gc, json, os, sys, threading, weakref
 
 class Session:
     def __init__(self, number):
@@ -51,13 +51,32 @@ for i in range(100):
     garbage.append(garbage)
 some = texts[::100] + untracked[::50] + slotted[::50] + [2.5, 1 << 900, b"bytes" * 30]
 sizes = [[id(one), sys.getsizeof(one), type(one).__name__] for one in some]
+def wait(lock):
+    lock.acquire()
+
+class Dying:
+    def method(self):
+        for depth in [1]:
+            values = [0,
+                      1]
+            os.abort()
+
+lock = threading.Lock()
+lock.acquire()
+waiting = threading.Thread(target=wait, args=(lock,), daemon=True)
+waiting.start()
+while True:
+    frame = sys._current_frames()[waiting.ident]
+    if frame.f_code is wait.__code__ and frame.f_lineno != wait.__code__.co_firstlineno:
+        break
+del frame
 blocks = sys.getallocatedblocks()
 counts = {}
 for one in gc.get_objects():
     name = type(one).__module__ + "." + type(one).__qualname__
     counts[name] = counts.get(name, 0) + 1
 os.write(1, json.dumps([blocks, sizes, counts]).encode())
-os.abort()
+Dying().method()
 """
 MADE = {"__main__.Session": 3000, "__main__.Slotted": 1000, "__main__.Meta": 20}
 HEADS = (0, 16, 32)  # bytes of a block before its object
@@ -96,6 +115,18 @@ def check_sizes(core, sizes):
         hawk.expect(type_name == name and size <= row["size"] < size + 16, f"{name} of {size} bytes at {address:#x}: {row}")
 
 
+def check_frames(core):
+    """Functions of Python with the lines of the program."""
+    lines = PROGRAM.splitlines()
+    line_of = {name: 1 + next(i for i, line in enumerate(lines) if line.strip() == text)
+               for name, text in (("method", "os.abort()"), ("<module>", "Dying().method()"), ("wait", "lock.acquire()"))}
+    found = [[(frame["function"].split(".")[-1], frame["line"]) for frame in thread["guest_frames"]
+              if frame["file"].endswith("made.py")] for thread in hawk.document("threads", core)["threads"]]
+    hawk.expect_equal(found, [[(name, line_of[name]) for name in names] for names in (("method", "<module>"), ("wait",))],
+                      "functions of threads")
+    hawk.expect(re.search(r"\n  Python\n    (Dying\.)?method +made.py:\d+\n", hawk.text_of("threads", core)), "a function")
+
+
 def check_traced(core):
     """Blocks with and without stacks are of one heap, whose pointers lead from these to those."""
     for name, count in MADE.items():
@@ -119,6 +150,7 @@ program_blocks, program_sizes, program_counts = json.loads(done.stdout)
 check_pools(made, program_blocks)
 check_counts(made, program_counts)
 check_sizes(made, program_sizes)
+check_frames(made)
 guest, = hawk.document("heap", made)["guests"]
 hawk.expect_equal((guest["name"], guest["states"]), ("CPython %d.%d" % sys.version_info[:2], 1), "the guest")
 hawk.expect("Leaks: none" in hawk.text_of("leaks", made), "objects are called lost")

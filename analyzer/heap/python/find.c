@@ -187,8 +187,11 @@ void python_search(struct python_reader *reader, const struct hawk_heap *heap)
 		return;
 	if (pools)
 		add_pool_objects(reader, pools);
-	for (unsigned i = 0; i < reader->interpreter_count; i++)
+	for (unsigned i = 0; i < reader->interpreter_count; i++) {
 		add_lists(reader, pools, reader->interpreters[i]);
+		if (!python_add_threads(reader, reader->interpreters[i]))
+			reader->finder->failed = true;
+	}
 	number_types(reader);
 }
 

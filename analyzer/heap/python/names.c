@@ -25,19 +25,24 @@ void python_append_text(struct python_reader *reader, uint64_t address, struct h
 	hawk_guest_append(name, (const char *)bytes, strnlen((const char *)bytes, available));
 }
 
-bool python_append_string(struct python_reader *reader, uint64_t address, struct hawk_text *name)
+size_t python_read_string(struct python_reader *reader, uint64_t address, char *text, size_t room)
 {
-	char text[HAWK_GUEST_NAME_MAX];
 	uint32_t state;
 	uint64_t length;
 
 	if (!hawk_word(&reader->types, address + PYTHON_STRING_LENGTH, &length) ||
 	    !hawk_half(&reader->types, address + PYTHON_STRING_STATE, &state) ||
 	    (state & PYTHON_STRING_IS_ASCII) != PYTHON_STRING_IS_ASCII || !length)
-		return false;
-	length = length < sizeof(text) ? length : sizeof(text);
-	length = hawk_near_read(&reader->types, address + reader->version->string_ascii, text,
-				length);
+		return 0;
+	return hawk_near_read(&reader->types, address + reader->version->string_ascii, text,
+			      length < room ? length : room);
+}
+
+bool python_append_string(struct python_reader *reader, uint64_t address, struct hawk_text *name)
+{
+	char text[HAWK_GUEST_NAME_MAX];
+	size_t length = python_read_string(reader, address, text, sizeof(text));
+
 	hawk_guest_append(name, text, length);
 	return length;
 }

@@ -116,6 +116,10 @@ void python_append_name(struct python_reader *reader, uint64_t address, uint64_t
 /** Appends the C string at `address`, of the process or the file of a module. */
 void python_append_text(struct python_reader *reader, uint64_t address, struct hawk_text *name);
 
+/** Reads at most `room` bytes of the string object at `address`. Returns how many; 0 = not ASCII,
+ * or empty. */
+size_t python_read_string(struct python_reader *reader, uint64_t address, char *text, size_t room);
+
 /** Appends the text of the string object at `address`; false = not ASCII, or empty. */
 bool python_append_string(struct python_reader *reader, uint64_t address, struct hawk_text *name);
 
@@ -144,6 +148,9 @@ void python_add(struct python_reader *reader, const struct python_object *object
 
 /** Returns true if the collector's head at `head` is linked with its neighbour. */
 bool python_is_linked(struct python_reader *reader, uint64_t head, uint64_t next);
+
+/** Adds the states of the interpreter's threads. Returns false if memory runs out. */
+bool python_add_threads(struct python_reader *reader, uint64_t interpreter);
 
 /** Adds all interpreters and objects. */
 void python_search(struct python_reader *reader, const struct hawk_heap *heap);

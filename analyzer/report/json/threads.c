@@ -84,6 +84,19 @@ static void put_blocks(const struct hawk_threads_report *report,
 	hawk_json_array_end(json);
 }
 
+static void put_guest(const struct hawk_guest_frames *guest, size_t depth, struct hawk_json *json)
+{
+	hawk_json_put_array(json, "guest_frames");
+	for (size_t i = 0; i < guest->count && (!depth || i < depth); i++) {
+		hawk_json_object(json);
+		hawk_json_put_string(json, "function", guest->items[i].function);
+		hawk_json_put_string(json, "file", guest->items[i].file);
+		hawk_json_put_integer_if(json, "line", guest->items[i].line, guest->items[i].line);
+		hawk_json_object_end(json);
+	}
+	hawk_json_array_end(json);
+}
+
 static void put_thread(const struct hawk_threads_report *report,
 		       const struct hawk_thread_work *work, struct hawk_json *json)
 {
@@ -102,6 +115,7 @@ static void put_thread(const struct hawk_threads_report *report,
 			      stack->end == HAWK_UNWIND_END_OUTERMOST && !stack->has_guesses);
 	hawk_json_put_integer(json, "frame_count", stack->frame_count);
 	hawk_json_put_stack(json, stack);
+	put_guest(&report->threads->groups[work->group].guest, report->depth, json);
 	put_blocks(report, work, json);
 	hawk_json_object_end(json);
 }

@@ -9,6 +9,7 @@
 
 #include "hawk/base/cleanup.h"
 #include "hawk/base/quantity.h"
+#include "hawk/base/utf8.h"
 #include "hawk/names/function_name.h"
 #include "hawk/names/signal.h"
 #include "hawk/names/site_names.h"
@@ -229,6 +230,43 @@ static void put_stack(const struct hawk_threads_report *report, const struct haw
 		hawk_output_puts(screen->output, "    (there may be more frames)\n");
 }
 
+/* "    Session.run                             app.py:17" */
+static void put_guest_frame(const struct hawk_guest_frame *frame, const struct hawk_screen *screen)
+{
+	enum { FUNCTION_WIDTH = 38, FILE_WIDTH = 24 };
+	const char *file = frame->file ? frame->file : "?";
+	CLEANUP(text) struct hawk_text text = {0}, name = {0};
+
+	hawk_utf8_append_middle_cut(&name, frame->function ? frame->function : "?",
+				    screen->full ? SIZE_MAX : FUNCTION_WIDTH);
+	hawk_text_printf(&text, "    %-*s  ", FUNCTION_WIDTH, hawk_text_string(&name));
+	hawk_utf8_append_middle_cut(&text, screen->full ? file : hawk_path_base(file),
+				    screen->full ? SIZE_MAX : FILE_WIDTH);
+	if (frame->line)
+		hawk_text_printf(&text, ":%" PRIu32, frame->line);
+	hawk_screen_line(screen, &text);
+}
+
+/* Prints functions of interpreters below the stack. */
+static void put_guest(const struct hawk_threads_report *report,
+		      const struct hawk_guest_frames *guest, const struct hawk_screen *screen)
+{
+	size_t depth = report->depth ? report->depth : DEFAULT_DEPTH;
+
+	if (!guest->count && !guest->is_cut)
+		return;
+	if ((screen->full && !report->depth) || depth > guest->count)
+		depth = guest->count;
+	hawk_output_puts(screen->output, "  Python\n");
+	for (size_t i = 0; i < depth; i++)
+		put_guest_frame(&guest->items[i], screen);
+	if (depth < guest->count)
+		hawk_output_printf(screen->output, "    ... and %s more frames (--full)\n",
+				   hawk_quantity_count(guest->count - depth).text);
+	else if (guest->is_cut)
+		hawk_output_puts(screen->output, "    (there may be more frames)\n");
+}
+
 static const struct hawk_thread_work *work_of(const struct hawk_threads_report *report,
 					      uint32_t group)
 {
@@ -258,6 +296,7 @@ static void put_groups(const struct hawk_threads_report *report, const struct ha
 		put_group_title(report, i, screen);
 		put_work(report, work, screen);
 		put_stack(report, &threads->groups[i].stack, screen);
+		put_guest(report, &threads->groups[i].guest, screen);
 		if (screen->full || report->tid)
 			put_blocks(report, work, names, screen);
 	}

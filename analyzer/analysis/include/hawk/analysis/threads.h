@@ -8,6 +8,7 @@
 #define HAWK_ANALYZER_ANALYSIS_THREADS_H
 
 #include "hawk/analysis/whatis.h"
+#include "hawk/heap/guest_frames.h"
 #include "hawk/libc/lock.h"
 #include "hawk/names/system_call.h"
 
@@ -39,6 +40,7 @@ struct hawk_thread_group {
 	uint32_t first; /**< number of one of them */
 	uint32_t count;
 	struct hawk_stack stack;
+	struct hawk_guest_frames guest; /**< functions of interpreters */
 };
 
 struct hawk_threads {
@@ -60,7 +62,7 @@ struct hawk_threads_wish {
 	struct hawk_symbols *symbols;
 	const struct hawk_heap *heap;
 	struct hawk_block_types *types;
-	bool is_brief; /**< only the innermost frames, for locks; no blocks */
+	bool is_brief; /**< only the innermost frames, for locks; no blocks, no guests */
 };
 
 /** Fills `ret` with all threads. Reads the target. Deinitialize `ret` also after an error. */

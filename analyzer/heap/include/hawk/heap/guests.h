@@ -53,6 +53,13 @@ struct hawk_guest_object {
 	uint32_t type;
 };
 
+/** What an interpreter knows of a thread. */
+struct hawk_guest_thread {
+	uint64_t pointer; /**< the thread's thread pointer */
+	uint64_t state;   /**< address of the interpreter's state of it */
+	uint8_t guest;    /**< its index */
+};
+
 /** Tells what blocks hold that no list has. */
 struct hawk_guest_probe {
 	/** Returns the type of the object in the block that begins at `start`, 0 = none. NULL = no
@@ -68,6 +75,8 @@ struct hawk_guests {
 	struct hawk_guest_type *types; /**< type 0 is "none" */
 	uint32_t type_count;
 	uint32_t class_first; /**< the heap's number of type 1's class; 0 = blocks keep theirs */
+	struct hawk_guest_thread *threads;
+	size_t thread_count;
 	/** Only while a heap is loaded: ascending. */
 	struct hawk_guest_object *objects;
 	size_t object_count;
