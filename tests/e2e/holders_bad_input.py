@@ -31,7 +31,7 @@ def run(path, verb, *arguments):
 def questions():
     third = hex(truth["third"])
     yield from ((verb, ()) for verb in (["retained", "--by=tree"], ["merge-paths"], ["sites"],
-                                        ["leaks", "--exit-code=0"], ["growth"], ["schema", "--type=."],
+                                        ["leaks", "--exit-code=0"], ["growth"], ["types"], ["schema", "--type=."],
                                         ["path", "--size=0-"], ["retained", "--by=tree", "--size=0-"],
                                         random.choice((["retained"], ["retained", "--by=root"],
                                                        ["retained", "--by=block"],
