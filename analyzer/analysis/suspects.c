@@ -44,13 +44,20 @@ static bool is_lost(const struct hawk_suspect *suspect)
 		       suspect->facts.bytes;
 }
 
-static uint8_t mark_of(const struct hawk_suspect *suspect)
+static bool is_internal(const struct hawk_heap *heap, const struct hawk_suspect *suspect)
+{
+	const struct hawk_class *class = hawk_heap_class(heap, heap->sites[suspect->site].trace);
+
+	return class && class->kind == HAWK_CLASS_INTERNAL;
+}
+
+static uint8_t mark_of(const struct hawk_heap *heap, const struct hawk_suspect *suspect)
 {
 	const struct hawk_growth *growth = &suspect->growth;
 
 	if (is_lost(suspect))
 		return LOST;
-	if (hawk_growth_is_startup(&suspect->facts))
+	if (hawk_growth_is_startup(&suspect->facts) || is_internal(heap, suspect))
 		return STARTUP;
 	return growth->verdict == HAWK_GROWTH_LEAK && growth->confidence == HAWK_CONFIDENCE_HIGH
 		       ? LEAK
@@ -73,7 +80,7 @@ static struct hawk_error *mark_sites(const struct hawk_graph *graph,
 		if (!heap->sites[i].inuse_bytes || heap->sites[i].id == HAWK_SITE_NOT_SAMPLED)
 			continue;
 		judge(graph, ages, &suspect);
-		marks[i] = mark_of(&suspect);
+		marks[i] = mark_of(heap, &suspect);
 		if (marks[i] & STARTUP)
 			suspects->startup_bytes += heap->sites[i].inuse_bytes;
 	}

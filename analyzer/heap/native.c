@@ -8,14 +8,16 @@
 
 #include "hawk/heap/heap.h"
 #include "hawk/heap/vtables.h"
+#include "hawk/libc/exceptions.h"
 #include "hawk/libc/tls.h"
 
-/** Class numbers: 0 is unused, then internal blocks, DTVs, sizes in steps of 8 bytes, ranges (four
- * to each power of two), virtual tables, samples. */
+/** Class numbers: 0 is unused, then blocks of the allocator, of the libraries, sizes in steps of 8
+ * bytes, ranges (four to each power of two), virtual tables, samples. */
 enum {
 	CLASS_INTERNAL = 1,
-	CLASS_VECTOR = 2,
-	CLASS_SIZE = 3,
+	CLASS_VECTOR = 2,     /**< a thread's DTV */
+	CLASS_EXCEPTIONS = 3, /**< libstdc++'s emergency pool */
+	CLASS_SIZE = 4,
 	SIZE_STEP = 8,
 	SIZES = 128,
 	CLASS_RANGE = CLASS_SIZE + SIZES,
@@ -36,6 +38,7 @@ struct native {
 	uint32_t first_sample; /**< its class */
 	uint64_t *vectors;     /**< ascending; blocks of threads' DTVs */
 	size_t vector_count;
+	uint64_t exceptions; /**< block of the emergency pool; 0 = none */
 };
 
 /* Finds the allocator. Leaves `native->state` NULL if it is absent. */
@@ -132,6 +135,7 @@ static struct hawk_error *find(const struct hawk_heap_search *search, struct haw
 	native->vtables = search->vtables;
 	if (search->vtables)
 		err = hawk_vtables_find(search->vtables);
+	native->exceptions = hawk_exceptions_reserve(native->target);
 	if (!err)
 		err = find_vectors(native);
 	if (!err)
@@ -189,6 +193,8 @@ static uint32_t class_of(const struct native *native, struct cursor *cursor,
 		return CLASS_INTERNAL;
 	if (is_vector(native, cursor, piece->start))
 		return CLASS_VECTOR;
+	if (piece->start == native->exceptions)
+		return CLASS_EXCEPTIONS;
 	if (native->vtables && native->vtables->count && piece->bytes >= sizeof(word) &&
 	    hawk_word(&cursor->near, piece->start, &word))
 		vtable = hawk_vtables_at(native->vtables, word);
@@ -278,11 +284,14 @@ static void describe_class(const struct hawk_heap_found *found, uint32_t number,
 			   struct hawk_class *ret)
 {
 	const struct native *native = found->state;
+	const char *const internals[CLASS_SIZE] = {
+		[CLASS_INTERNAL] = native->walker->name,
+		[CLASS_VECTOR] = "thread-local storage",
+		[CLASS_EXCEPTIONS] = "reserve for exceptions",
+	};
 
 	if (number < CLASS_SIZE) {
-		*ret = (struct hawk_class){.kind = HAWK_CLASS_INTERNAL,
-					   .name = number == CLASS_VECTOR ? "thread-local storage"
-									  : native->walker->name};
+		*ret = (struct hawk_class){.kind = HAWK_CLASS_INTERNAL, .name = internals[number]};
 	} else if (number < CLASS_RANGE) {
 		*ret = (struct hawk_class){.kind = HAWK_CLASS_SIZE,
 					   .size = SIZE_STEP * (uint64_t)(number - CLASS_SIZE + 1)};

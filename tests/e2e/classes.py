@@ -31,6 +31,9 @@ def check_untraced(core, name):
             found[function] += site["inuse_objects"]
     for words, count in OBJECTS.items():
         hawk.expect_equal(found[words], count, f"{name}: {words} of {dict(found)}")
+    internal = [line.split()[2] for line in hawk.text_of("sites", "--full", core).splitlines()
+                if line.endswith("(internal: reserve for exceptions)")]
+    hawk.expect_equal(internal, ["1"], f"{name}: what libstdc++ allocates at start")
 
 
 def check_traced(core, name):

@@ -80,8 +80,9 @@ static const char *read_string(struct walk *walk, uint64_t address)
 	return bytes ? hawk_symbols_intern(walk->symbols, text) : NULL;
 }
 
-/* Returns a number of 6 bits a byte, the lowest first; the last bit is its sign. */
-static int64_t signed_varint(const uint8_t *bytes, size_t count)
+/* Returns a number of 6 bits a byte, the lowest first; the last bit is its sign. A forged one
+ * wraps. */
+static uint64_t signed_varint(const uint8_t *bytes, size_t count)
 {
 	enum { BITS = 6, BYTES_MAX = 10, MORE = 1 << 6 };
 	uint64_t value = 0;
@@ -91,17 +92,16 @@ static int64_t signed_varint(const uint8_t *bytes, size_t count)
 		if (!(bytes[i] & MORE))
 			break;
 	}
-	return value & 1 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
+	return value & 1 ? -(value >> 1) : value >> 1;
 }
 
 /* Objects/locations.md of 3.11: each entry begins with a byte of bit 7, a code and a number of
  * instructions of 2 bytes. */
-static int64_t lines_of_entries(const uint8_t *bytes, size_t count, uint64_t place)
+static uint64_t lines_of_entries(const uint8_t *bytes, size_t count, uint64_t place)
 {
 	enum { FIRST = 1 << 7, CODE_SHIFT = 3, CODE_BITS = 15, LENGTH_BITS = 7 };
 	enum { ONE_LINE = 10, NO_COLUMNS = 13, NO_LINE = 15 };
-	int64_t line = 0;
-	uint64_t end = 0;
+	uint64_t line = 0, end = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		unsigned code = bytes[i] >> CODE_SHIFT & CODE_BITS;
@@ -121,10 +121,9 @@ static int64_t lines_of_entries(const uint8_t *bytes, size_t count, uint64_t pla
 
 /* Objects/lnotab_notes.txt: pairs of steps of address and line. In 3.9 the line changes behind the
  * address, in 3.10 the pair is of the code before it, and -128 is no line. */
-static int64_t lines_of_pairs(const uint8_t *bytes, size_t count, uint64_t place, bool is_old)
+static uint64_t lines_of_pairs(const uint8_t *bytes, size_t count, uint64_t place, bool is_old)
 {
-	uint64_t address = 0;
-	int64_t line = 0;
+	uint64_t address = 0, line = 0;
 
 	for (size_t i = 0; i + 1 < count; i += 2) {
 		int8_t step = (int8_t)bytes[i + 1];
@@ -132,7 +131,7 @@ static int64_t lines_of_pairs(const uint8_t *bytes, size_t count, uint64_t place
 		address += bytes[i];
 		if (is_old && address > place)
 			break;
-		line += is_old || step != INT8_MIN ? step : 0;
+		line += (uint64_t)(is_old || step != INT8_MIN ? step : 0);
 		if (!is_old && address > place)
 			break;
 	}
@@ -146,9 +145,8 @@ static uint32_t find_line(struct walk *walk, uint64_t code, uint64_t place)
 	struct hawk_near *near = &walk->reader.types;
 	unsigned version = walk->layout->number;
 	CLEANUP(free_ptr) uint8_t *bytes = NULL;
-	uint64_t table, count;
+	uint64_t table, count, line;
 	uint32_t first;
-	int64_t line;
 
 	if (!hawk_half(near, code + walk->layout->code_line, &first) ||
 	    !hawk_word(near, code + walk->layout->code_lines, &table) ||
@@ -159,7 +157,7 @@ static uint32_t find_line(struct walk *walk, uint64_t code, uint64_t place)
 		return 0;
 	line = first + (version >= 311 ? lines_of_entries(bytes, count, place)
 				       : lines_of_pairs(bytes, count, place, version == 309));
-	return line > 0 && line <= UINT32_MAX ? (uint32_t)line : 0;
+	return line <= UINT32_MAX ? (uint32_t)line : 0;
 }
 
 /* Finds the place of the frame's instruction in its code. */
