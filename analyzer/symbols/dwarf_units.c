@@ -22,7 +22,7 @@ enum {
 	UNITS_MAX = 4000000,
 	INDEX_RANGES_MAX = 64000000,
 	DIE_RANGES_MAX = 1000000,
-#ifdef __SANITIZE_ADDRESS__
+#ifdef HAWK_SANITIZED
 	ROOM_BYTES = 4 << 10, /**< AddressSanitizer maps and poisons every large block anew */
 #else
 	ROOM_BYTES = 4 << 20, /**< a table of 100,000 abbreviations; stays in the heap's top */
