@@ -15,8 +15,8 @@
  * bytes, ranges (four to each power of two), virtual tables, samples. */
 enum {
 	CLASS_INTERNAL = 1,
-	CLASS_VECTOR = 2,     /**< a thread's DTV */
-	CLASS_EXCEPTIONS = 3, /**< libstdc++'s emergency pool */
+	CLASS_VECTOR = 2,  /**< a thread's DTV */
+	CLASS_RESERVE = 3, /**< libstdc++'s, for exceptions */
 	CLASS_SIZE = 4,
 	SIZE_STEP = 8,
 	SIZES = 128,
@@ -38,7 +38,7 @@ struct native {
 	uint32_t first_sample; /**< its class */
 	uint64_t *vectors;     /**< ascending; blocks of threads' DTVs */
 	size_t vector_count;
-	uint64_t exceptions; /**< block of the emergency pool; 0 = none */
+	struct hawk_reserve reserve;
 };
 
 /* Finds the allocator. Leaves `native->state` NULL if it is absent. */
@@ -135,7 +135,7 @@ static struct hawk_error *find(const struct hawk_heap_search *search, struct haw
 	native->vtables = search->vtables;
 	if (search->vtables)
 		err = hawk_vtables_find(search->vtables);
-	native->exceptions = hawk_exceptions_reserve(native->target);
+	hawk_reserve_find(native->target, &native->reserve);
 	if (!err)
 		err = find_vectors(native);
 	if (!err)
@@ -193,8 +193,8 @@ static uint32_t class_of(const struct native *native, struct cursor *cursor,
 		return CLASS_INTERNAL;
 	if (is_vector(native, cursor, piece->start))
 		return CLASS_VECTOR;
-	if (piece->start == native->exceptions)
-		return CLASS_EXCEPTIONS;
+	if (piece->start == native->reserve.block)
+		return CLASS_RESERVE;
 	if (native->vtables && native->vtables->count && piece->bytes >= sizeof(word) &&
 	    hawk_word(&cursor->near, piece->start, &word))
 		vtable = hawk_vtables_at(native->vtables, word);
@@ -287,7 +287,7 @@ static void describe_class(const struct hawk_heap_found *found, uint32_t number,
 	const char *const internals[CLASS_SIZE] = {
 		[CLASS_INTERNAL] = native->walker->name,
 		[CLASS_VECTOR] = "thread-local storage",
-		[CLASS_EXCEPTIONS] = "reserve for exceptions",
+		[CLASS_RESERVE] = "reserve for exceptions",
 	};
 
 	if (number < CLASS_SIZE) {
@@ -331,6 +331,12 @@ static struct hawk_error *keep(const struct hawk_heap *heap, const struct hawk_h
 		if (span->kind == HAWK_SPAN_METADATA && &heap->found[span->source] == found)
 			err = take(context, span->start, span->end);
 	}
+	if (!err && native->reserve.block)
+		err = take(context, native->reserve.variables,
+			   native->reserve.variables + HAWK_RESERVE_BYTES);
+	if (!err && native->reserve.block)
+		err = take(context, native->reserve.entry,
+			   native->reserve.entry + HAWK_RESERVE_ENTRY_BYTES);
 	if (!err && native->walker->keep)
 		err = native->walker->keep(native->state, take, context);
 	return err;

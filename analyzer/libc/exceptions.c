@@ -21,36 +21,39 @@ enum {
 	ALIGNMENT = 16,
 };
 
-/* Returns the arena of the pool whose first free entry is at `words`; 0 = it is none. */
-static uint64_t arena_of(struct hawk_near *near, const uint64_t words[3])
+/* Returns true if the pool's first free entry, arena and size are `words`. */
+static bool is_reserve(struct hawk_near *near, const uint64_t words[3])
 {
 	uint64_t entry = words[0], arena = words[1], bytes = words[2], free_bytes;
 
-	if (!arena || arena % ALIGNMENT || bytes < ARENA_BYTES_MIN || bytes > ARENA_BYTES_MAX ||
-	    entry % ALIGNMENT || entry < arena || entry - arena >= bytes ||
-	    hawk_near_read(near, entry, &free_bytes, sizeof(free_bytes)) != sizeof(free_bytes))
-		return 0;
-	return free_bytes && free_bytes <= bytes - (entry - arena) ? arena : 0;
+	return arena && arena % ALIGNMENT == 0 && bytes >= ARENA_BYTES_MIN &&
+	       bytes <= ARENA_BYTES_MAX && entry % ALIGNMENT == 0 && entry >= arena &&
+	       entry - arena < bytes &&
+	       hawk_near_read(near, entry, &free_bytes, HAWK_RESERVE_ENTRY_BYTES) ==
+		       HAWK_RESERVE_ENTRY_BYTES &&
+	       free_bytes && free_bytes <= bytes - (entry - arena);
 }
 
-static uint64_t search(const struct hawk_target *target, uint64_t start, uint64_t end)
+static void search(const struct hawk_target *target, uint64_t start, uint64_t end,
+		   struct hawk_reserve *ret)
 {
 	struct hawk_near variables = {.target = target}, heap = {.target = target};
-	uint64_t words[3], arena = 0;
+	uint64_t words[3];
 
-	for (uint64_t at = start; !arena && at + sizeof(words) <= end; at += sizeof(*words))
-		if (hawk_near_read(&variables, at, words, sizeof(words)) == sizeof(words))
-			arena = arena_of(&heap, words);
-	return arena;
+	for (uint64_t at = start; !ret->block && at + sizeof(words) <= end; at += sizeof(*words))
+		if (hawk_near_read(&variables, at, words, sizeof(words)) == sizeof(words) &&
+		    is_reserve(&heap, words))
+			*ret = (struct hawk_reserve){
+				.variables = at, .entry = words[0], .block = words[1]};
 }
 
-uint64_t hawk_exceptions_reserve(const struct hawk_target *target)
+void hawk_reserve_find(const struct hawk_target *target, struct hawk_reserve *ret)
 {
 	size_t count;
 	const struct hawk_mapping *mappings = hawk_target_mappings(target, &count);
-	uint64_t arena = 0;
 
-	for (size_t i = 0; i < count && !arena; i++) {
+	*ret = (struct hawk_reserve){0};
+	for (size_t i = 0; i < count && !ret->block; i++) {
 		const struct hawk_mapping *mapping = &mappings[i];
 		const struct hawk_module *module =
 			mapping->data ? hawk_target_module_at(target, mapping->start) : NULL;
@@ -59,7 +62,6 @@ uint64_t hawk_exceptions_reserve(const struct hawk_target *target)
 					 : VARIABLES_BYTES_MAX;
 
 		if (module && strstr(module->path, "/libstdc++.so"))
-			arena = search(target, mapping->start, mapping->start + bytes);
+			search(target, mapping->start, mapping->start + bytes, ret);
 	}
-	return arena;
 }

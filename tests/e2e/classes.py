@@ -66,7 +66,8 @@ def check_types(core, name, traced):
     if not traced:
         classes = {hawk.functions_of(site)[0]: (site["inuse_objects"], site["inuse_bytes"])
                    for site in hawk.analyze(core, "--no-suspects")["sites"]}
-        hawk.expect_equal({words: (entry["objects"], entry["shallow_bytes"]) for words, entry in found.items()}, classes,
+        hawk.expect_equal({hawk.plain_name(words): (entry["objects"], entry["shallow_bytes"])
+                           for words, entry in found.items()}, classes,
                           f"{name}: types and the classes of analyze")
     return {entry["type"]: entry["id"] for entry in document["types"]}
 

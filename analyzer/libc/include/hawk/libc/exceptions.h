@@ -8,8 +8,16 @@
 
 #include "hawk/target/target.h"
 
-/** Returns the address of the block that libstdc++ allocates for it at start; 0 = none was found.
- * Reads the target. */
-uint64_t hawk_exceptions_reserve(const struct hawk_target *target);
+enum { HAWK_RESERVE_BYTES = 24, HAWK_RESERVE_ENTRY_BYTES = 8 };
+
+/** Addresses of what it was found by. */
+struct hawk_reserve {
+	uint64_t variables; /**< HAWK_RESERVE_BYTES of the library's */
+	uint64_t entry;     /**< HAWK_RESERVE_ENTRY_BYTES in the block */
+	uint64_t block;     /**< the block that libstdc++ allocates at start; 0 = none was found */
+};
+
+/** Finds it. Reads the target. */
+void hawk_reserve_find(const struct hawk_target *target, struct hawk_reserve *ret);
 
 #endif
