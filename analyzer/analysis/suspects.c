@@ -44,20 +44,21 @@ static bool is_lost(const struct hawk_suspect *suspect)
 		       suspect->facts.bytes;
 }
 
-static bool is_internal(const struct hawk_heap *heap, const struct hawk_suspect *suspect)
+/* Returns true for what the program itself allocates. */
+static bool is_program_site(const struct hawk_heap *heap, const struct hawk_site *site)
 {
-	const struct hawk_class *class = hawk_heap_class(heap, heap->sites[suspect->site].trace);
+	const struct hawk_class *class = hawk_heap_class(heap, site->trace);
 
-	return class && class->kind == HAWK_CLASS_INTERNAL;
+	return site->id != HAWK_SITE_NOT_SAMPLED && !(class && class->kind == HAWK_CLASS_INTERNAL);
 }
 
-static uint8_t mark_of(const struct hawk_heap *heap, const struct hawk_suspect *suspect)
+static uint8_t mark_of(const struct hawk_suspect *suspect)
 {
 	const struct hawk_growth *growth = &suspect->growth;
 
 	if (is_lost(suspect))
 		return LOST;
-	if (hawk_growth_is_startup(&suspect->facts) || is_internal(heap, suspect))
+	if (hawk_growth_is_startup(&suspect->facts))
 		return STARTUP;
 	return growth->verdict == HAWK_GROWTH_LEAK && growth->confidence == HAWK_CONFIDENCE_HIGH
 		       ? LEAK
@@ -77,10 +78,10 @@ static struct hawk_error *mark_sites(const struct hawk_graph *graph,
 	for (size_t i = 0; i < heap->site_count; i++) {
 		struct hawk_suspect suspect = {.site = (uint32_t)i};
 
-		if (!heap->sites[i].inuse_bytes || heap->sites[i].id == HAWK_SITE_NOT_SAMPLED)
+		if (!heap->sites[i].inuse_bytes || !is_program_site(heap, &heap->sites[i]))
 			continue;
 		judge(graph, ages, &suspect);
-		marks[i] = mark_of(heap, &suspect);
+		marks[i] = mark_of(&suspect);
 		if (marks[i] & STARTUP)
 			suspects->startup_bytes += heap->sites[i].inuse_bytes;
 	}
@@ -105,7 +106,7 @@ static void choose_large(const struct hawk_heap *heap, uint8_t *marks,
 	for (size_t i = 0; i < heap->site_count && suspects->count < CANDIDATES; i++) {
 		const struct hawk_site *site = &heap->sites[i];
 
-		if (site->id == HAWK_SITE_NOT_SAMPLED || marks[i] & STARTUP)
+		if (!is_program_site(heap, site) || marks[i] & STARTUP)
 			continue;
 		if (!site->inuse_bytes ||
 		    site->inuse_bytes < suspects->heap_bytes / CANDIDATE_SHARE ||
