@@ -107,13 +107,6 @@ static struct hawk_error *pack(const struct hawk_settings *settings, const char 
 	return err;
 }
 
-static bool ends_in_zst(const char *path)
-{
-	size_t length = path ? strlen(path) : 0;
-
-	return length > 4 && !strcmp(path + length - 4, ".zst");
-}
-
 static int run(struct hawk_settings *settings)
 {
 	CLEANUP(free_ptr) char *last = NULL;
@@ -122,7 +115,8 @@ static int run(struct hawk_settings *settings)
 	bool lost = false;
 	int code;
 
-	if (settings->count != !settings->last || !ends_in_zst(settings->copy)) {
+	if (settings->count != !settings->last || !settings->copy ||
+	    !hawk_file_sink_packs(settings->copy)) {
 		hawk_complain("pack needs one core and --output FILE.zst; see hawk-core help pack");
 		return HAWK_EXIT_USAGE;
 	}

@@ -142,3 +142,20 @@ void hawk_output_file_destroy(struct hawk_output_file *file)
 	free(file->temporary);
 	free(file);
 }
+
+struct hawk_error *hawk_output_file_write(int fd, const char *path, const void *bytes, size_t size)
+{
+	const char *at = bytes;
+
+	while (size) {
+		ssize_t written = write(fd, at, size);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written < 0)
+			return hawk_error_os(errno, "cannot write", path);
+		at += written;
+		size -= (size_t)written;
+	}
+	return NULL;
+}

@@ -31,25 +31,7 @@ struct hawk_file_sink {
 	struct hawk_seekable *packer; /**< NULL = not compressed */
 };
 
-static struct hawk_error *write_all(const struct hawk_file_sink *sink, const void *bytes,
-				    size_t size)
-{
-	const char *at = bytes;
-
-	while (size) {
-		ssize_t written = write(sink->fd, at, size);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written < 0)
-			return hawk_error_os(errno, "cannot write", sink->path);
-		at += written;
-		size -= (size_t)written;
-	}
-	return NULL;
-}
-
-static bool ends_in_zst(const char *path)
+bool hawk_file_sink_packs(const char *path)
 {
 	size_t length = strlen(path);
 
@@ -96,7 +78,7 @@ static struct hawk_error *open_file(struct hawk_file_sink *sink)
 struct hawk_error *hawk_file_sink_create(const struct hawk_file_sink_settings *settings,
 					 struct hawk_file_sink **ret)
 {
-	bool compress = settings->path ? ends_in_zst(settings->path) : settings->compress;
+	bool compress = settings->path ? hawk_file_sink_packs(settings->path) : settings->compress;
 	struct hawk_error *err = settings->path ? check_place(settings) : NULL;
 	struct hawk_file_sink *sink;
 
@@ -122,7 +104,7 @@ struct hawk_error *hawk_file_sink_create(const struct hawk_file_sink_settings *s
 struct hawk_error *hawk_file_sink_write(struct hawk_file_sink *sink, const void *bytes, size_t size)
 {
 	return sink->packer ? hawk_seekable_write(sink->packer, bytes, size)
-			    : write_all(sink, bytes, size);
+			    : hawk_output_file_write(sink->fd, sink->path, bytes, size);
 }
 
 struct hawk_error *hawk_file_sink_skip(struct hawk_file_sink *sink, uint64_t size)
@@ -165,7 +147,6 @@ struct hawk_error *hawk_file_sink_commit(struct hawk_file_sink *sink)
 
 struct hawk_error *hawk_file_sink_copy(struct hawk_file_sink *sink, int fd, const char *name)
 {
-	struct hawk_file_sink to = {.path = name, .fd = fd};
 	struct hawk_error *err = NULL;
 	char bytes[COPY_BYTES];
 	off_t at = 0;
@@ -175,7 +156,7 @@ struct hawk_error *hawk_file_sink_copy(struct hawk_file_sink *sink, int fd, cons
 		got = pread(sink->fd, bytes, sizeof(bytes), at);
 		if (got < 0)
 			return hawk_error_os(errno, "cannot read", sink->path);
-		err = write_all(&to, bytes, (size_t)got);
+		err = hawk_output_file_write(fd, name, bytes, (size_t)got);
 		at += got;
 	} while (got && !err);
 	return err;

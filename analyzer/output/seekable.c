@@ -17,6 +17,7 @@
 
 #include "hawk/base/array.h"
 #include "hawk/base/numbers.h"
+#include "hawk/output/file.h"
 
 enum {
 	FRAME_BYTES = HAWK_SEEKABLE_FRAME_BYTES,
@@ -29,13 +30,10 @@ enum {
 	BLOCK_LAST = 1,
 	BLOCK_REPEATS = 1 << 1,
 	BLOCK_SIZE_SHIFT = 3,
-	FOOTER_BYTES = 9,
 	FRAMES_MAX = 1 << 27, /**< limit of the format */
 };
 
 static const uint32_t FRAME_MAGIC = 0xfd2fb528;
-static const uint32_t TABLE_MAGIC = 0x184d2a5e;
-static const uint32_t FOOTER_MAGIC = 0x8f92eab1;
 
 /** Sizes as the file has them. */
 struct frame {
@@ -77,24 +75,6 @@ struct hawk_error *hawk_seekable_create(int fd, const char *path, int level,
 	return NULL;
 }
 
-static struct hawk_error *write_all(const struct hawk_seekable *seekable, const void *bytes,
-				    size_t size)
-{
-	const char *at = bytes;
-
-	while (size) {
-		ssize_t written = write(seekable->fd, at, size);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written < 0)
-			return hawk_error_os(errno, "cannot write", seekable->path);
-		at += written;
-		size -= (size_t)written;
-	}
-	return NULL;
-}
-
 /** Writes the first `packed` bytes of the buffer as a frame. */
 static struct hawk_error *write_frame(struct hawk_seekable *seekable, size_t packed,
 				      size_t unpacked)
@@ -107,7 +87,7 @@ static struct hawk_error *write_frame(struct hawk_seekable *seekable, size_t pac
 		return &hawk_enomem;
 	seekable->frames[seekable->frame_count++] =
 		(struct frame){htole32((uint32_t)packed), htole32((uint32_t)unpacked)};
-	return write_all(seekable, seekable->packed, packed);
+	return hawk_output_file_write(seekable->fd, seekable->path, seekable->packed, packed);
 }
 
 static uint8_t *put_word(uint8_t *to, uint32_t word)
@@ -232,17 +212,18 @@ struct hawk_error *hawk_seekable_finish(struct hawk_seekable *seekable)
 {
 	struct hawk_error *err = write_held(seekable);
 	size_t bytes = seekable->frame_count * sizeof(*seekable->frames);
-	uint8_t head[2 * sizeof(uint32_t)], foot[FOOTER_BYTES] = {0};
+	uint8_t head[2 * sizeof(uint32_t)], foot[HAWK_SEEKABLE_FOOTER_BYTES] = {0};
 
 	if (err)
 		return err;
-	put_word(put_word(head, TABLE_MAGIC), (uint32_t)(bytes + FOOTER_BYTES));
+	put_word(put_word(head, HAWK_SEEKABLE_TABLE_MAGIC),
+		 (uint32_t)(bytes + HAWK_SEEKABLE_FOOTER_BYTES));
 	put_word(foot, (uint32_t)seekable->frame_count);
-	put_word(foot + FOOTER_BYTES - sizeof(uint32_t), FOOTER_MAGIC);
-	err = write_all(seekable, head, sizeof(head));
+	put_word(foot + HAWK_SEEKABLE_FOOTER_BYTES - sizeof(uint32_t), HAWK_SEEKABLE_FOOTER_MAGIC);
+	err = hawk_output_file_write(seekable->fd, seekable->path, head, sizeof(head));
 	if (!err)
-		err = write_all(seekable, seekable->frames, bytes);
-	return err ? err : write_all(seekable, foot, sizeof(foot));
+		err = hawk_output_file_write(seekable->fd, seekable->path, seekable->frames, bytes);
+	return err ? err : hawk_output_file_write(seekable->fd, seekable->path, foot, sizeof(foot));
 }
 
 void hawk_seekable_destroy(struct hawk_seekable *seekable)

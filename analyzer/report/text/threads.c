@@ -261,8 +261,9 @@ static void put_guest(const struct hawk_threads_report *report,
 	for (size_t i = 0; i < depth; i++)
 		put_guest_frame(&guest->items[i], screen);
 	if (depth < guest->count)
-		hawk_output_printf(screen->output, "    ... and %s more frames (--full)\n",
-				   hawk_quantity_count(guest->count - depth).text);
+		hawk_output_printf(screen->output, "    ... and %s more frame%s (--full)\n",
+				   hawk_quantity_count(guest->count - depth).text,
+				   guest->count - depth == 1 ? "" : "s");
 	else if (guest->is_cut)
 		hawk_output_puts(screen->output, "    (there may be more frames)\n");
 }

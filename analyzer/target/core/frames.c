@@ -19,15 +19,11 @@
 
 enum {
 	PAGE_BYTES = 4096,
-	FOOTER_BYTES = 9,
 	HEAD_BYTES = 8,
 	CHECKSUMS = 1 << 7, /**< each entry ends in one */
 	ENTRY_BYTES = 8,
 	CHECKSUM_BYTES = 4,
 };
-
-static const uint32_t TABLE_MAGIC = 0x184d2a5e;
-static const uint32_t FOOTER_MAGIC = 0x8f92eab1;
 
 /** Finds the table's entries. Returns their number; 0 = no table. */
 static size_t find_table(const struct hawk_core_file *packed, struct hawk_cursor *entries,
@@ -37,18 +33,18 @@ static size_t find_table(const struct hawk_core_file *packed, struct hawk_cursor
 	uint64_t count, bytes;
 	uint8_t flags;
 
-	if (packed->size < HEAD_BYTES + FOOTER_BYTES)
+	if (packed->size < HEAD_BYTES + HAWK_SEEKABLE_FOOTER_BYTES)
 		return 0;
-	hawk_cursor_seek(&cursor, packed->size - FOOTER_BYTES);
+	hawk_cursor_seek(&cursor, packed->size - HAWK_SEEKABLE_FOOTER_BYTES);
 	count = hawk_cursor_u32(&cursor);
 	flags = hawk_cursor_u8(&cursor);
 	*entry_bytes = ENTRY_BYTES + (flags & CHECKSUMS ? CHECKSUM_BYTES : 0);
-	bytes = HEAD_BYTES + count * *entry_bytes + FOOTER_BYTES;
-	if (hawk_cursor_u32(&cursor) != FOOTER_MAGIC || bytes > packed->size)
+	bytes = HEAD_BYTES + count * *entry_bytes + HAWK_SEEKABLE_FOOTER_BYTES;
+	if (hawk_cursor_u32(&cursor) != HAWK_SEEKABLE_FOOTER_MAGIC || bytes > packed->size)
 		return 0;
 	*start = packed->size - bytes;
 	hawk_cursor_seek(&cursor, *start);
-	if (hawk_cursor_u32(&cursor) != TABLE_MAGIC ||
+	if (hawk_cursor_u32(&cursor) != HAWK_SEEKABLE_TABLE_MAGIC ||
 	    hawk_cursor_u32(&cursor) != bytes - HEAD_BYTES)
 		return 0;
 	*entries = cursor;

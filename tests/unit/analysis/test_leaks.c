@@ -2,64 +2,12 @@
 /**
  * @file
  * Leak kinds with heuristics, loss records and their evidence, against trying everything on random
- * heaps; and verdicts with missing data.
+ * heaps.
  */
-#include "test.h"
+#include "analysis/leaks_fixture.h"
 #include "hawk/analysis/leak_leaders.h"
-#include "synthetic_leaks.h"
 
-enum { HEAPS = 500, SITES = GRAPH_TRACES / 2, ALL_KINDS = (1u << HAWK_REACH_KINDS) - 1 };
-
-/** A world as a graph whose traces 2n and 2n + 1 are site n. */
-struct leaks_world {
-	struct graph_world *world;
-	struct hawk_heap heap;
-	struct hawk_site sites[SITES];
-	uint32_t site_of_trace[GRAPH_TRACES];
-	struct hawk_graph graph;
-	struct hawk_explained explained;
-	struct hawk_reach reach;
-	struct hawk_leaks leaks;
-};
-
-static void open_world(struct leaks_world *leaks, size_t cut_bytes, unsigned heuristics)
-{
-	struct graph_world *world = leaks->world;
-
-	graph_world_open(world, 1, cut_bytes);
-	for (unsigned i = 0; i < GRAPH_TRACES; i++)
-		leaks->site_of_trace[i] = i / 2;
-	for (unsigned i = 0; i < SITES; i++)
-		leaks->sites[i].id = 1000 + i;
-	leaks->heap = world->found;
-	leaks->heap.sites = leaks->sites;
-	leaks->heap.site_count = SITES;
-	leaks->heap.site_of_trace = leaks->site_of_trace;
-	leaks->heap.lost_site = UINT32_MAX;
-	leaks->graph = world->graph;
-	leaks->graph.heap = &leaks->heap;
-	check(hawk_heuristics_find(&leaks->graph, heuristics, NULL, &leaks->explained));
-}
-
-static void make(struct leaks_world *leaks, unsigned kinds, const struct hawk_selector *filter)
-{
-	uint64_t *chosen = NULL;
-
-	if (filter)
-		check(hawk_selection_bits_make(&leaks->heap, filter, false, &chosen));
-	check(hawk_reach_make(&leaks->graph, &leaks->explained, &leaks->reach));
-	check(hawk_leaks_make(&leaks->graph, &leaks->explained, &leaks->reach, kinds, chosen,
-			      &leaks->leaks));
-	free(chosen);
-}
-
-static void close_world(struct leaks_world *leaks)
-{
-	hawk_leaks_deinit(&leaks->leaks);
-	hawk_reach_deinit(&leaks->reach);
-	hawk_explained_deinit(&leaks->explained);
-	graph_world_destroy(leaks->world);
-}
+enum { HEAPS = 500 };
 
 static const struct hawk_leak_record *record_of(const struct leaks_world *leaks, uint32_t site,
 						uint8_t kind)
@@ -557,68 +505,5 @@ TEST(sites_that_lose_each_other_are_one_origin)
 	}
 	assert_int_equal(origins[3].site, 3);
 	assert_int_equal(origins[3].lost.objects, 2);
-	close_world(&leaks);
-}
-
-TEST(nothing_is_called_lost_where_memory_is_missing)
-{
-	uint64_t seed = 99;
-	unsigned downgraded = 0;
-
-	for (unsigned i = 0; i < 160; i++) {
-		struct leaks_world leaks = {.world = graph_world_create()};
-		size_t cut;
-
-		graph_world_fill(leaks.world, &seed);
-		cut = (GRAPH_HEAP_BYTES + GRAPH_STACK_BYTES) * (size_t)(i % 16 + 1) / 17 + 1024;
-		open_world(&leaks, cut, HAWK_HEURISTICS_ALL);
-		make(&leaks, ALL_KINDS, NULL);
-		assert_int_equal(leaks.leaks.downgraded,
-				 !hawk_roots_complete(&leaks.world->graph.roots));
-		if (leaks.leaks.downgraded) {
-			assert_int_equal(leaks.leaks.sums[HAWK_REACH_DEFINITELY_LOST].objects, 0);
-			assert_int_equal(leaks.leaks.sums[HAWK_REACH_INDIRECTLY_LOST].objects, 0);
-			assert_true(leaks.leaks.downgrade.objects <=
-				    leaks.leaks.sums[HAWK_REACH_POSSIBLY].objects);
-			downgraded += leaks.leaks.downgrade.objects > 0;
-		}
-		close_world(&leaks);
-	}
-	assert_true(downgraded > 20);
-}
-
-TEST(nothing_is_called_lost_where_blocks_were_taken_back_unnoticed)
-{
-	struct leaks_world leaks = {.world = graph_world_create()};
-
-	graph_world_add(leaks.world, 32, 0, 0);
-	graph_world_add(leaks.world, 32, 0, 0);
-	graph_world_point(leaks.world, 0, 0, 1, 0);
-	open_world(&leaks, SIZE_MAX, 0);
-	assert_int_equal(hawk_leaks_doubt(&leaks.graph), HAWK_LEAKS_NO_DOUBT);
-	leaks.heap.discarded_heaps = 1;
-	assert_int_equal(hawk_leaks_doubt(&leaks.graph), HAWK_LEAKS_HEAPS_DISCARDED);
-	make(&leaks, ALL_KINDS, NULL);
-	assert_true(leaks.leaks.downgraded);
-	assert_int_equal(leaks.leaks.downgrade.objects, 2);
-	assert_int_equal(leaks.leaks.sums[HAWK_REACH_POSSIBLY].objects, 2);
-	assert_int_equal(leaks.leaks.sums[HAWK_REACH_DEFINITELY_LOST].objects, 0);
-	assert_int_equal(leaks.leaks.sums[HAWK_REACH_INDIRECTLY_LOST].objects, 0);
-	close_world(&leaks);
-}
-
-TEST(nothing_is_called_lost_where_headers_were_overwritten)
-{
-	struct hawk_heap_span unsound = {.start = 0, .end = 1, .kind = HAWK_SPAN_UNSOUND};
-	struct leaks_world leaks = {.world = graph_world_create()};
-
-	graph_world_add(leaks.world, 32, 0, 0);
-	graph_world_add(leaks.world, 32, 0, 0);
-	open_world(&leaks, SIZE_MAX, 0);
-	leaks.heap.spans = (struct hawk_heap_spans){&unsound, 1, 1};
-	assert_int_equal(hawk_leaks_doubt(&leaks.graph), HAWK_LEAKS_OVERWRITTEN);
-	make(&leaks, ALL_KINDS, NULL);
-	assert_int_equal(leaks.leaks.downgrade.objects, 2);
-	assert_int_equal(leaks.leaks.sums[HAWK_REACH_DEFINITELY_LOST].objects, 0);
 	close_world(&leaks);
 }

@@ -10,6 +10,9 @@
 #define HAWK_ANALYZER_OUTPUT_FILE_H
 
 #include <stdbool.h>
+#include <stddef.h>
+
+#include "hawk/base/error.h"
 
 struct hawk_output_file;
 
@@ -20,6 +23,9 @@ int hawk_output_file_create(const char *path, bool named, int *fd, struct hawk_o
 /** Gives the complete file its name and makes it survive a crash of the machine. Returns 0 or an
  * errno: EEXIST if the name is taken and `force` is not set. */
 int hawk_output_file_publish(struct hawk_output_file *file, int fd, bool force);
+
+/** Writes all bytes to `fd`, which errors call `path`. */
+struct hawk_error *hawk_output_file_write(int fd, const char *path, const void *bytes, size_t size);
 
 /** Removes the file unless it was published. Accepts NULL. */
 void hawk_output_file_destroy(struct hawk_output_file *file);

@@ -24,6 +24,9 @@ struct hawk_file_sink_settings {
 	bool force;         /**< it may replace a regular file */
 };
 
+/** Returns true for a path that ends in ".zst": the file is compressed. */
+bool hawk_file_sink_packs(const char *path);
+
 /**
  * Fails if the file cannot be there: HAWK_ERROR_OS, or HAWK_ERROR_USAGE if `path` exists and is not
  * to be replaced. The settings must outlive it.

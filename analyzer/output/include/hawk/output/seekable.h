@@ -19,7 +19,10 @@
 
 #include "hawk/base/error.h"
 
-enum { HAWK_SEEKABLE_FRAME_BYTES = 256 << 10 };
+enum { HAWK_SEEKABLE_FRAME_BYTES = 256 << 10, HAWK_SEEKABLE_FOOTER_BYTES = 9 };
+
+static const uint32_t HAWK_SEEKABLE_TABLE_MAGIC = 0x184d2a5e;
+static const uint32_t HAWK_SEEKABLE_FOOTER_MAGIC = 0x8f92eab1;
 
 struct hawk_seekable;
 
