@@ -128,7 +128,8 @@ struct hawk_settings {
 	bool follow;               /**< of run: processes that the program starts, too */
 	struct hawk_watch *watch;  /**< `pid` is the process that it has stopped */
 	struct {
-		const char *to; /**< a directory */
+		const char *to;     /**< a directory */
+		const char *socket; /**< a path; NULL = the core comes from standard input */
 		uint64_t keep, max_size, max_time, min_free;
 		bool no_core;
 		bool install;

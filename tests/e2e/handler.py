@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""handler, fed as the kernel feeds it: whole cores, cut-off ones, too little room, two at once."""
+"""handler, fed as the kernel feeds it, by standard input and socket: whole cores, cut-off ones, too little room, two
+at once."""
 
 import concurrent.futures
 import fcntl
@@ -7,6 +8,8 @@ import json
 import os
 import resource
 import signal
+import socket
+import struct
 import subprocess
 
 from support import hawk
@@ -144,10 +147,63 @@ def check_like_the_kernel():
     hawk.expect("standard input: is no ELF core" in log, log)
 
 
+REQUEST = struct.pack("<IIQ", 16, 16, 15)
+
+
+def send_to(path, request, mark, part):
+    """The kernel's side of the socket. Returns the answer; the server has closed the connection then."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as peer:
+        peer.settimeout(60)
+        peer.connect(path)
+        peer.sendall(request)
+        answer = peer.recv(100) if request.startswith(REQUEST[:4]) else b""
+        try:
+            peer.sendall(mark + part)
+            peer.shutdown(socket.SHUT_WR)
+            while peer.recv(100):
+                pass
+        except OSError:
+            pass  # it has hung up
+    return answer
+
+
+def check_socket():
+    """A request and the core, a core alone (Linux 6.16), and peers that break the rules."""
+    hawk.run(["rm", "-rf", place])
+    os.mkdir(place)
+    path = os.path.join(folder, "socket")
+    with open(path, "w", encoding="utf-8"):
+        pass
+    server = [hawk.CORE, "handler", f"--to={place}", "--min-free=1", f"--socket={path}"]
+    done = hawk.run(server)
+    hawk.expect(done.returncode == hawk.EXIT_UNREADABLE and "cannot listen" in done.stderr, "a file, not a socket")
+    os.remove(path)
+    with subprocess.Popen(server, stderr=subprocess.PIPE, text=True) as serving:
+        hawk.wait_for(lambda: os.path.exists(path), 60, "the server listens")
+        hawk.expect_equal(os.stat(path).st_mode & 0o777, 0o600, "mode of the socket")
+        bad = [b"", b"\1", REQUEST[:9], b"\3\0\0\0", struct.pack("<IIQ", 1 << 30, 16, 15),
+               struct.pack("<IIQ", 16, 8, 15), struct.pack("<IIQ", 16, 16, 1)]
+        for request in bad:
+            send_to(path, request, b"", b"")
+        send_to(path, REQUEST, struct.pack("<I", 3), b"")
+        hawk.expect_equal(os.listdir(place), [], "directories of bad peers")
+        answer = send_to(path, REQUEST, bytes(4), data)
+        hawk.expect_equal(answer, struct.pack("<IIQ", 16, 0, 9), "answer")
+        send_to(path, data, b"", b"")
+        serving.terminate()
+        errors = serving.communicate()[1]
+    hawk.expect_equal(len(errors.splitlines()), len(bad) + 1, errors)
+    found = [os.path.join(place, name) for name in os.listdir(place)]
+    hawk.expect_equal([(".".join(name.split(".")[-3:-1]), sorted(os.listdir(name))) for name in found],
+                      [(f"{place}/{hawk.read('/proc/self/comm').decode().strip()}.{os.getpid()}", FILES)] * 2, "crashes")
+
+
 def check_install():
     done = hawk.run([hawk.CORE, "handler", f"--to={place}", "--no-core", "--install"])
     hawk.expect(f"handler --to={place} --no-core %P %s %t %e\n" in done.stdout, done.stdout)
     hawk.expect(f"handler --to={place} --no-core %%P %%s %%t %%e" in done.stdout, done.stdout)
+    done = hawk.run([hawk.CORE, "handler", f"--to={place}", "--socket=/run/s", "--install"])
+    hawk.expect(f"@/run/s\n" in done.stdout and f"handler --to={place} --socket=/run/s\n" in done.stdout, done.stdout)
     done = hawk.run([hawk.CORE, "handler", f"--to=/{'long' * 40}", "--install"])
     hawk.expect(done.returncode == 1 and "more than the 127 bytes" in done.stdout, done.stdout)
     hawk.expect_equal(hawk.run([hawk.CORE, "handler", "1", "2"]).returncode, hawk.EXIT_USAGE, "no --to")

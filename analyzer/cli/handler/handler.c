@@ -3,10 +3,11 @@
  * @file
  * hawk-core handler: takes a core from the kernel as it arrives, and analyzes it.
  *
- * The kernel starts it as root, with the core as standard input and nothing else open. It reads the
- * core only as the owner of the process that died.
+ * The kernel starts it as root, with the core as standard input and nothing else open, or sends the
+ * core by a socket. It reads the core only as the owner of the process that died.
  */
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,10 +17,12 @@
 #include <unistd.h>
 
 #include "core_copy.h"
+#include "hawk/base/cleanup.h"
 #include "hawk/base/numbers.h"
 #include "install.h"
 #include "place.h"
 #include "session.h"
+#include "socket.h"
 
 enum {
 	OPERANDS = 4,
@@ -28,7 +31,8 @@ enum {
 	RESERVE_BYTES = 1 << 20, /**< for what follows when the limit of file sizes is near */
 	FASTEST_LEVEL = 1,
 	LOG_BYTES_MAX = 1 << 20,
-	ROOT_PATH_BYTES = 64,
+	PATH_BYTES = 64,
+	NAME_BYTES = 32,
 };
 
 static const uint64_t NS_PER_S = 1000000000;
@@ -68,7 +72,7 @@ static uint64_t size_max(const struct hawk_settings *settings)
 	return hawk_least(most, limit.rlim_cur - RESERVE_BYTES);
 }
 
-/** Writes standard input to the file, as far as the limits go. */
+/** Writes the core to the file, as far as the limits go. */
 static struct hawk_error *receive(const struct hawk_settings *settings, uint64_t end_ns,
 				  struct hawk_file_sink *sink)
 {
@@ -79,11 +83,12 @@ static struct hawk_error *receive(const struct hawk_settings *settings, uint64_t
 			settings->handler.min_free ? settings->handler.min_free : DEFAULT_MIN_FREE,
 		.end_ns = end_ns,
 	};
+	const char *from = settings->handler.socket ? "the socket" : "standard input";
 	uint64_t bytes;
-	struct hawk_error *err = hawk_core_copy(&copy, STDIN_FILENO, "standard input");
+	struct hawk_error *err = hawk_core_copy(&copy, STDIN_FILENO, from);
 
 	if (!err && !copy.bytes)
-		err = hawk_error_create(HAWK_ERROR_FORMAT, "standard input: no core was read: %s%s",
+		err = hawk_error_create(HAWK_ERROR_FORMAT, "%s: no core was read: %s%s", from,
 					copy.stopped ? "the limit of " : "it is empty",
 					copy.stopped ? copy.stopped : "");
 	if (!err && copy.stopped)
@@ -130,7 +135,7 @@ static int analyze(const char *path, const char *pid)
 {
 	struct hawk_settings settings = {.quiet = true};
 	struct hawk_session session;
-	char root[ROOT_PATH_BYTES];
+	char root[PATH_BYTES];
 	struct hawk_error *err;
 	int code;
 
@@ -190,10 +195,9 @@ static int take(const struct hawk_settings *settings, const struct hawk_crash *c
 	return code;
 }
 
-static int handle(const struct hawk_settings *settings)
+/** Takes the core from standard input. */
+static int handle(const struct hawk_settings *settings, const struct hawk_crash *crash)
 {
-	char **words = settings->operands;
-	const struct hawk_crash crash = {words[0], words[1], words[2], words[3]};
 	uint64_t seconds =
 		settings->handler.max_time ? settings->handler.max_time : DEFAULT_SECONDS;
 	uint64_t keep = settings->handler.keep ? settings->handler.keep : DEFAULT_KEEP;
@@ -208,24 +212,47 @@ static int handle(const struct hawk_settings *settings)
 		return hawk_fail(err);
 	open_standard_files(place);
 	hawk_place_prune(place, keep - 1);
-	err = hawk_place_enter(place, &crash);
-	return err ? hawk_fail(err) : take(settings, &crash, end_ns);
+	err = hawk_place_enter(place, crash);
+	return err ? hawk_fail(err) : take(settings, crash, end_ns);
+}
+
+static int handle_peer(const struct hawk_settings *settings, const char *pid)
+{
+	char name[NAME_BYTES] = "", seconds[NAME_BYTES], path[PATH_BYTES];
+	const struct hawk_crash crash = {pid, NULL, seconds, name};
+
+	snprintf(seconds, sizeof(seconds), "%" PRIu64, hawk_now_ns(CLOCK_REALTIME) / NS_PER_S);
+	snprintf(path, sizeof(path), "/proc/%s/comm", pid);
+	CLEANUP(close_file) FILE *file = fopen(path, "re");
+	if (file && fgets(name, sizeof(name), file))
+		name[strcspn(name, "\n")] = 0;
+	return handle(settings, &crash);
 }
 
 static int run(struct hawk_settings *settings)
 {
+	char **words = settings->operands;
+
 	if (settings->handler.to && settings->handler.install && !settings->count)
 		return hawk_handler_install(settings);
-	if (settings->handler.to && !settings->handler.install && settings->count == OPERANDS)
-		return handle(settings);
-	hawk_complain("handler needs --to=DIR, and a PID, SIGNAL, TIME and NAME or --install; see "
-		      "hawk-core help handler");
+	if (settings->handler.to && settings->handler.socket && !settings->count)
+		return hawk_handler_serve(settings, handle_peer);
+	if (settings->handler.to && !settings->handler.install && !settings->handler.socket &&
+	    settings->count == OPERANDS) {
+		const struct hawk_crash crash = {words[0], words[1], words[2], words[3]};
+
+		return handle(settings, &crash);
+	}
+	hawk_complain("handler needs --to=DIR, and a PID, SIGNAL, TIME and NAME, --socket or "
+		      "--install; see hawk-core help handler");
 	return HAWK_EXIT_USAGE;
 }
 
 static const struct hawk_option options[] = {
 	{"to", '\0', HAWK_OPTION_STRING, HAWK_AT(handler.to), "DIR",
 	 "keep cores and reports below DIR"},
+	{"socket", '\0', HAWK_OPTION_STRING, HAWK_AT(handler.socket), "PATH",
+	 "serve the kernel's coredump socket at PATH (Linux 6.16)"},
 	{"no-core", '\0', HAWK_OPTION_FLAG, HAWK_AT(handler.no_core), NULL,
 	 "keep the reports and the snapshot, without the core"},
 	{"keep", '\0', HAWK_OPTION_COUNT, HAWK_AT(handler.keep), "N",
@@ -243,10 +270,11 @@ static const struct hawk_option options[] = {
 
 const struct hawk_verb hawk_verb_handler = {
 	.name = "handler",
-	.arguments = "--to=DIR [options] (PID SIGNAL TIME NAME | --install)",
+	.arguments = "--to=DIR [options] (PID SIGNAL TIME NAME | --socket=PATH | --install)",
 	.summary = "take cores from the kernel, and analyze them at once",
 	.details = "Reads a core from standard input, as the kernel starts it by core_pattern "
-		   "(|/usr/bin/hawk-core handler --to=DIR %P %s %t %e). Below DIR, in "
+		   "(|/usr/bin/hawk-core handler --to=DIR %P %s %t %e), or from the "
+		   "kernel's coredump socket (--socket=PATH, core_pattern @@PATH). Below DIR, in "
 		   "NAME.PID.TIME, it writes the core while it arrives (core.zst, as pack does), "
 		   "then a snapshot (report.hawk) and the answer of analyze (report.txt, "
 		   "report.json), and what /proc knew of the process (process.txt). One works at a "

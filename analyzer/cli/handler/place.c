@@ -137,8 +137,8 @@ static void write_notes(int fd, const struct hawk_crash *crash, const struct sta
 
 	if (!notes)
 		return;
-	fprintf(notes, "pid %s, signal %s, time %s, name %s\n", crash->pid, crash->signal,
-		crash->time, crash->name);
+	fprintf(notes, "pid %s, signal %s, time %s, name %s\n", crash->pid,
+		crash->signal ? crash->signal : "unknown", crash->time, crash->name);
 	for (const char *const *name = names; *name; name++)
 		note(notes, crash->pid, *name);
 	if (fchown(to, owner->st_uid, owner->st_gid) != 0)

@@ -14,8 +14,8 @@
 
 struct hawk_crash {
 	const char *pid;
-	const char *signal;
-	const char *time; /**< seconds since 1970 */
+	const char *signal; /**< NULL = unknown */
+	const char *time;   /**< seconds since 1970 */
 	const char *name;
 };
 
