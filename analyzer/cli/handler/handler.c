@@ -270,7 +270,7 @@ static const struct hawk_option options[] = {
 
 const struct hawk_verb hawk_verb_handler = {
 	.name = "handler",
-	.arguments = "--to=DIR [options] (PID SIGNAL TIME NAME | --socket=PATH | --install)",
+	.arguments = "--to=DIR [options] [PID SIGNAL TIME NAME]",
 	.summary = "take cores from the kernel, and analyze them at once",
 	.details = "Reads a core from standard input, as the kernel starts it by core_pattern "
 		   "(|/usr/bin/hawk-core handler --to=DIR %P %s %t %e), or from the "
