@@ -300,6 +300,7 @@ extern const struct hawk_verb hawk_verb_ledger;
 extern const struct hawk_verb hawk_verb_export;
 extern const struct hawk_verb hawk_verb_redact;
 extern const struct hawk_verb hawk_verb_pack;
+extern const struct hawk_verb hawk_verb_dump;
 extern const struct hawk_verb hawk_verb_handler;
 extern const struct hawk_verb hawk_verb_snapshot;
 extern const struct hawk_verb hawk_verb_html;

@@ -16,17 +16,23 @@ const char hawk_verb_address_exit_codes[] =
 	"is incomplete.";
 
 const struct hawk_verb *const hawk_verbs[] = {
-	&hawk_verb_run,         &hawk_verb_list,     &hawk_verb_analyze,
-	&hawk_verb_whatis,      &hawk_verb_blocks,   &hawk_verb_heap,
-	&hawk_verb_types,       &hawk_verb_leaks,    &hawk_verb_verify,
-	&hawk_verb_threads,     &hawk_verb_refs,     &hawk_verb_path,
-	&hawk_verb_merge_paths, &hawk_verb_retained, &hawk_verb_sites,
-	&hawk_verb_source,      &hawk_verb_schema,   &hawk_verb_strings,
-	&hawk_verb_duplicates,  &hawk_verb_growth,   &hawk_verb_sql,
-	&hawk_verb_diff,        &hawk_verb_ledger,   &hawk_verb_export,
-	&hawk_verb_redact,      &hawk_verb_pack,     &hawk_verb_handler,
-	&hawk_verb_snapshot,    &hawk_verb_html,     &hawk_verb_shell,
-	&hawk_verb_mcp,         &hawk_verb_help,     NULL,
+	&hawk_verb_run,         &hawk_verb_list,
+	&hawk_verb_analyze,     &hawk_verb_whatis,
+	&hawk_verb_blocks,      &hawk_verb_heap,
+	&hawk_verb_types,       &hawk_verb_leaks,
+	&hawk_verb_verify,      &hawk_verb_threads,
+	&hawk_verb_refs,        &hawk_verb_path,
+	&hawk_verb_merge_paths, &hawk_verb_retained,
+	&hawk_verb_sites,       &hawk_verb_source,
+	&hawk_verb_schema,      &hawk_verb_strings,
+	&hawk_verb_duplicates,  &hawk_verb_growth,
+	&hawk_verb_sql,         &hawk_verb_diff,
+	&hawk_verb_ledger,      &hawk_verb_export,
+	&hawk_verb_redact,      &hawk_verb_pack,
+	&hawk_verb_dump,        &hawk_verb_handler,
+	&hawk_verb_snapshot,    &hawk_verb_html,
+	&hawk_verb_shell,       &hawk_verb_mcp,
+	&hawk_verb_help,        NULL,
 };
 
 const struct hawk_verb *hawk_verb_find(const char *name)

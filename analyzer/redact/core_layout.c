@@ -204,18 +204,14 @@ static struct front plan_front(uint64_t count)
 
 static void put_header(uint8_t *to, const struct front *front, const struct programs *programs)
 {
-	uint64_t count = programs->list.count + 1;
 	Elf64_Ehdr header = programs->header;
-	Elf64_Shdr section = {.sh_type = SHT_NULL, .sh_size = 1, .sh_info = (Elf64_Word)count};
+	Elf64_Shdr section;
+	bool extended = hawk_core_headers_state(programs->list.count + 1, front->section, &header,
+						&section);
 
 	header.e_phoff = front->programs;
-	header.e_phnum = front->section ? PN_XNUM : (Elf64_Half)count;
-	header.e_shoff = front->section;
-	header.e_shnum = front->section ? 1 : 0;
-	header.e_shentsize = front->section ? sizeof(section) : 0;
-	header.e_shstrndx = SHN_UNDEF;
 	memcpy(to, &header, sizeof(header));
-	if (front->section)
+	if (extended)
 		memcpy(to + front->section, &section, sizeof(section));
 }
 

@@ -148,7 +148,7 @@ def check_usage_errors():
 
 def check_missing_files():
     """A file that is not there is no mistyped command; suggestions are near."""
-    for word in ("core", "top", "dump", "core.78", "/no/core"):
+    for word in ("core", "top", "image", "core.78", "/no/core"):
         done = tool(word, cwd=folder)
         hawk.expect_equal((done.returncode, done.stderr),
                           (hawk.EXIT_USAGE, f"hawk-core: there is no file '{word}', and no command of that name; "

@@ -6,8 +6,6 @@
  */
 #include "hawk/target/core_headers.h"
 
-#include <elf.h>
-
 #include "hawk/base/cursor.h"
 
 /** Returns the real number of program headers if the 16-bit field overflowed; 0 = unknown. */
@@ -72,4 +70,18 @@ struct hawk_error *hawk_core_headers_locate(const uint8_t *bytes, size_t size,
 	if (!ret->listed)
 		ret->count = infer_count(bytes, size, ret->offset, held);
 	return NULL;
+}
+
+bool hawk_core_headers_state(uint64_t count, uint64_t section_offset, Elf64_Ehdr *header,
+			     Elf64_Shdr *section)
+{
+	const bool extended = count >= PN_XNUM;
+
+	header->e_phnum = extended ? PN_XNUM : (Elf64_Half)count;
+	header->e_shoff = extended ? section_offset : 0;
+	header->e_shnum = extended;
+	header->e_shentsize = extended ? sizeof(*section) : 0;
+	header->e_shstrndx = SHN_UNDEF;
+	*section = (Elf64_Shdr){.sh_type = SHT_NULL, .sh_size = 1, .sh_info = (Elf64_Word)count};
+	return extended;
 }

@@ -123,6 +123,17 @@ uint64_t hawk_live_pause_ns(const struct hawk_live *live)
 	return hawk_stopper_pause_ns(live->stopper);
 }
 
+struct hawk_error *hawk_live_read_file(const struct hawk_live *live, const char *name,
+				       struct hawk_text *ret)
+{
+	return hawk_proc_read_task(live->directory, live->tid, name, ret);
+}
+
+uint64_t hawk_live_status_number(const struct hawk_live *live, const char *key)
+{
+	return hawk_proc_status_number(live->directory, key, 0);
+}
+
 /** Reads up to the first page that neither way can read. */
 static size_t read_process(const struct hawk_live *live, uint64_t address, uint8_t *to,
 			   size_t bytes)
@@ -434,6 +445,11 @@ struct hawk_error *hawk_live_capture(struct hawk_live *live, const struct hawk_m
 		start = until;
 	}
 	return NULL;
+}
+
+void hawk_live_count_lost(struct hawk_live *live, uint64_t bytes)
+{
+	live->lost_bytes += bytes;
 }
 
 void hawk_live_check(const struct hawk_live *live, struct hawk_findings *findings)

@@ -72,15 +72,6 @@ static struct hawk_error *check_process(pid_t pid, int directory, struct hawk_pr
 	return NULL;
 }
 
-static struct hawk_error *read_task_file(int directory, pid_t tid, const char *file,
-					 struct hawk_text *ret)
-{
-	char name[64];
-
-	snprintf(name, sizeof(name), "task/%d/%s", tid, file);
-	return hawk_proc_read(directory, name, ret);
-}
-
 /** Reads the first line of a short file of /proc, cut to `size` - 1 bytes; NULs become blanks. */
 static void read_line(int directory, pid_t tid, const char *file, char *to, size_t size)
 {
@@ -89,7 +80,7 @@ static void read_line(int directory, pid_t tid, const char *file, char *to, size
 
 	hawk_text_init(&text);
 
-	CLEANUP(error) struct hawk_error *error = read_task_file(directory, tid, file, &text);
+	CLEANUP(error) struct hawk_error *error = hawk_proc_read_task(directory, tid, file, &text);
 
 	for (; !error && length < text.size && length + 1 < size; length++) {
 		if (text.bytes[length] == '\n' && length + 1 == text.size)
@@ -164,11 +155,11 @@ static struct hawk_error *read_process(struct hawk_target *target, int directory
 	read_sizes(process, directory);
 
 	hawk_text_init(&text);
-	error = read_task_file(directory, tid, "auxv", &text);
+	error = hawk_proc_read_task(directory, tid, "auxv", &text);
 	if (error)
 		return error;
 	hawk_auxv_parse(&target->auxv, text.bytes, text.size);
-	error = read_task_file(directory, tid, "maps", &text);
+	error = hawk_proc_read_task(directory, tid, "maps", &text);
 	if (!error)
 		error = hawk_proc_parse_maps(text.bytes, target, &vdso);
 	if (error)
@@ -191,7 +182,8 @@ static bool read_blocked_thread(const struct hawk_arch *arch, int directory, pid
 
 	hawk_text_init(&text);
 
-	CLEANUP(error) struct hawk_error *error = read_task_file(directory, tid, "syscall", &text);
+	CLEANUP(error)
+	struct hawk_error *error = hawk_proc_read_task(directory, tid, "syscall", &text);
 
 	if (error || sscanf(text.bytes, "%*d %*x %*x %*x %*x %*x %*x 0x%llx 0x%llx", &sp, &pc) != 2)
 		return false;

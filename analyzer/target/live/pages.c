@@ -19,6 +19,7 @@ enum {
 	/* categories of PAGEMAP_SCAN */
 	IS_PRESENT = 1 << 3,
 	IS_SWAPPED = 1 << 4,
+	IS_ZERO = 1 << 5,  /* the kernel's page of zeros: read, but never written */
 	IS_GUARD = 1 << 8, /* Linux 6.16 */
 };
 
@@ -61,7 +62,7 @@ static bool add_run(struct hawk_pages *pages, uint64_t start, uint64_t end)
 	return true;
 }
 
-/* Scans pages. `never` is a category of pages to leave out; older kernels do not know all. */
+/* Scans pages. `never` are categories of pages to leave out; older kernels do not know all. */
 static bool scan_pages(int pagemap, uint64_t start, uint64_t end, uint64_t never,
 		       struct hawk_pages *pages)
 {
@@ -125,7 +126,7 @@ void hawk_pages_read(int pagemap, uint64_t start, uint64_t end, struct hawk_page
 	if (pagemap < 0 || start % page_bytes() || end % page_bytes())
 		return;
 	for (unsigned i = 0; i < 2; i++) {
-		ret->known = scan_pages(pagemap, start, end, i ? 0 : IS_GUARD, ret);
+		ret->known = scan_pages(pagemap, start, end, IS_ZERO | (i ? 0 : IS_GUARD), ret);
 		if (ret->known)
 			return;
 		hawk_pages_deinit(ret);

@@ -40,6 +40,15 @@ struct hawk_error *hawk_proc_read(int directory, const char *name, struct hawk_t
 	return ret->failed ? &hawk_enomem : NULL;
 }
 
+struct hawk_error *hawk_proc_read_task(int directory, pid_t tid, const char *file,
+				       struct hawk_text *ret)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "task/%d/%s", tid, file);
+	return hawk_proc_read(directory, name, ret);
+}
+
 struct hawk_error *hawk_proc_stat(int directory, const char *name, struct hawk_proc_stat *ret)
 {
 	CLEANUP(text) struct hawk_text text;

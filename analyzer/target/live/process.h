@@ -22,6 +22,10 @@ enum { HAWK_PROC_FILE_MAX = 256 << 20 };
 /** Reads a small file whole; HAWK_ERROR_OS, or _UNSUPPORTED beyond HAWK_PROC_FILE_MAX. */
 struct hawk_error *hawk_proc_read(int directory, const char *name, struct hawk_text *ret);
 
+/** Reads such a file of one thread. */
+struct hawk_error *hawk_proc_read_task(int directory, pid_t tid, const char *file,
+				       struct hawk_text *ret);
+
 /** Fields of /proc/PID/stat or task/TID/stat. */
 struct hawk_proc_stat {
 	char state; /**< R S D T t Z X I */
@@ -147,6 +151,13 @@ struct hawk_error *hawk_live_use_mappings(struct hawk_live *live,
  * incomplete. */
 bool hawk_live_ended(const struct hawk_live *live);
 
+/** Reads a file of /proc/PID/task/TID. */
+struct hawk_error *hawk_live_read_file(const struct hawk_live *live, const char *name,
+				       struct hawk_text *ret);
+
+/** Returns the first number of a line of its status; 0 = unknown. */
+uint64_t hawk_live_status_number(const struct hawk_live *live, const char *key);
+
 /** Releases first; accepts NULL. */
 void hawk_live_close(struct hawk_live *live);
 
@@ -168,6 +179,9 @@ bool hawk_live_data(const struct hawk_live *live, const struct hawk_mapping *map
 /** Copies [start, end) of `mapping`; skips and counts unreadable parts. */
 struct hawk_error *hawk_live_capture(struct hawk_live *live, const struct hawk_mapping *mapping,
 				     uint64_t start, uint64_t end);
+
+/** Counts memory that could not be read. */
+void hawk_live_count_lost(struct hawk_live *live, uint64_t bytes);
 
 /** Returns captured bytes in place, or NULL. */
 const void *hawk_live_view(const struct hawk_live *live, uint64_t address, size_t bytes);

@@ -7,6 +7,7 @@
 #ifndef HAWK_ANALYZER_TARGET_CORE_HEADERS_H
 #define HAWK_ANALYZER_TARGET_CORE_HEADERS_H
 
+#include <elf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +26,13 @@ struct hawk_core_headers {
 /** Fails if the file holds no program header of the usual size. */
 struct hawk_error *hawk_core_headers_locate(const uint8_t *bytes, size_t size,
 					    struct hawk_core_headers *ret);
+
+/**
+ * States in `header` that it has `count` program headers. Returns true if they are too many for it:
+ * `section`, which is always set, must then lie at `section_offset` of the file.
+ */
+bool hawk_core_headers_state(uint64_t count, uint64_t section_offset, Elf64_Ehdr *header,
+			     Elf64_Shdr *section);
 
 /** Returns true if the list is complete, and its length known. */
 static inline bool hawk_core_headers_whole(const struct hawk_core_headers *headers)
