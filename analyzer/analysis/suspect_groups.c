@@ -6,8 +6,8 @@
  * lead its keys and values, and the one object that holds the map does not.
  *
  * A single large block above them, such as a hash table, belongs to the structure, without leading
- * it. Two such structures are one if one block holds both and one function filled both: a table
- * with an array of keys and one of values.
+ * it. Two such structures are one if one block or variable holds both and one function filled
+ * both: a table with an array of keys and one of values, a cache with a map and a list.
  */
 #include "suspect_groups.h"
 
@@ -74,23 +74,36 @@ static uint32_t find_lead(const struct grouping *grouping, uint32_t node)
 	return ret;
 }
 
-/** Finds the lead of a suspect most of whose site is in one place. What is lost has an origin. */
-static void find_place(const struct grouping *grouping, struct hawk_suspect *suspect)
-{
-	const struct hawk_site_tree_node *nodes = grouping->suspects->tree.nodes;
-
-	if (!suspect->holder.top || suspect->lost.objects || suspect->facts.sampled ||
-	    nodes[suspect->holder.node].flat_bytes < suspect->facts.bytes / 2)
-		return;
-	suspect->node = suspect->group = find_lead(grouping, suspect->holder.node);
-}
-
 /** Returns true if `node` is `above` or in its subtree. */
 static bool is_below(const struct hawk_site_tree *tree, uint32_t node, uint32_t above)
 {
 	while (tree->nodes[node].depth > tree->nodes[above].depth)
 		node = tree->nodes[node].parent;
 	return node == above;
+}
+
+static uint64_t site_bytes_below(const struct hawk_site_tree *tree, uint32_t site, uint32_t above)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = above; i < tree->count; i++)
+		if (tree->nodes[i].kind == HAWK_TREE_SITE && tree->nodes[i].key == site &&
+		    is_below(tree, i, above))
+			bytes += tree->nodes[i].flat_bytes;
+	return bytes;
+}
+
+/** Finds the lead of a suspect most of whose site one structure has. What is lost has an origin. */
+static void find_place(const struct grouping *grouping, struct hawk_suspect *suspect)
+{
+	uint32_t lead;
+
+	if (!suspect->holder.top || suspect->lost.objects || suspect->facts.sampled)
+		return;
+	lead = find_lead(grouping, suspect->holder.node);
+	if (site_bytes_below(&grouping->suspects->tree, suspect->site, lead) >=
+	    suspect->facts.bytes / 2)
+		suspect->node = suspect->group = lead;
 }
 
 /** Gives a single large block to the structure that has most of what it dominates. */
@@ -135,7 +148,8 @@ static uint32_t common_holder(const struct hawk_site_tree_node *nodes, uint32_t 
 	return a;
 }
 
-/** Makes both structures that of their common holder if one function filled both. */
+/** Makes both structures that of their common holder, a block or a variable, if one function filled
+ * both. */
 static void join_pair(const struct grouping *grouping, struct hawk_suspect *a,
 		      struct hawk_suspect *b)
 {
@@ -144,7 +158,7 @@ static void join_pair(const struct grouping *grouping, struct hawk_suspect *a,
 	uint32_t holder = common_holder(nodes, a->group, b->group);
 
 	if (a->group && b->group && makers[0] && makers[1] && !strcmp(makers[0], makers[1]) &&
-	    nodes[holder].kind == HAWK_TREE_SITE &&
+	    (nodes[holder].kind == HAWK_TREE_SITE || nodes[holder].kind == HAWK_TREE_ROOT) &&
 	    grouping->below[holder] >= nodes[holder].cum_bytes / 2)
 		a->group = b->group = holder;
 }
@@ -234,8 +248,6 @@ static void find_parts(const struct grouping *grouping, struct hawk_chosen *by_s
 		add_part(suspect, site, by_site[site]);
 		by_site[site] = (struct hawk_chosen){0};
 	}
-	if (suspect->part_count < 2)
-		suspect->part_count = 0;
 }
 
 /** Makes the lead the suspect's site. Other roots may hold more of that site's blocks. */
@@ -252,6 +264,24 @@ static void set_lead(const struct grouping *grouping, struct hawk_suspect *suspe
 			suspect->holder.objects += tree->nodes[i].flat_objects;
 			suspect->holder.bytes += tree->nodes[i].flat_bytes;
 		}
+}
+
+/** Makes a structure of the suspect. If one site is all but a hundredth of it, that is the suspect,
+ * however many small blocks lead it. */
+static void set_structure(const struct grouping *grouping, struct hawk_chosen *by_site,
+			  struct hawk_suspect *suspect)
+{
+	find_parts(grouping, by_site, suspect);
+	if (suspect->part_count > 1) {
+		set_lead(grouping, suspect);
+		return;
+	}
+	if (suspect->part_count)
+		suspect->site = suspect->parts[0].site;
+	suspect->part_count = 0;
+	suspect->blocks = (struct hawk_chosen){0};
+	suspect->holder = hawk_site_holder_find(&grouping->suspects->tree, grouping->tops,
+						grouping->sums, suspect->site);
 }
 
 static struct hawk_error *make_tree(const struct hawk_graph *graph,
@@ -278,10 +308,8 @@ static void find_structures(const struct grouping *grouping, struct hawk_chosen 
 		find_place(grouping, &suspects->items[i]);
 	join(grouping);
 	for (size_t i = 0; i < suspects->count; i++)
-		if (suspects->items[i].node) {
-			set_lead(grouping, &suspects->items[i]);
-			find_parts(grouping, by_site, &suspects->items[i]);
-		}
+		if (suspects->items[i].node)
+			set_structure(grouping, by_site, &suspects->items[i]);
 }
 
 struct hawk_error *hawk_suspects_group(const struct hawk_graph *graph,

@@ -245,6 +245,23 @@ static void limit(struct hawk_suspects *suspects, bool has_ages, bool full)
 		suspects->explained_bytes = suspects->heap_bytes;
 }
 
+/** Returns a block of the suspect's site; the number of blocks = none. The middle one is more
+ * typical than the first, which is often of the start. */
+static uint32_t find_example(const struct hawk_heap *heap, const struct hawk_suspect *suspect)
+{
+	uint64_t before = suspect->facts.sampled ? 0 : suspect->facts.inuse_objects / 2;
+	uint32_t ret = heap->index.count;
+
+	for (uint32_t block = 0; block < heap->index.count; block++) {
+		if (hawk_heap_site_at(heap, block) != suspect->site)
+			continue;
+		ret = block;
+		if (!before--)
+			break;
+	}
+	return ret;
+}
+
 static void find_examples(const struct hawk_heap *heap, const struct hawk_module_words *modules,
 			  struct hawk_suspects *suspects)
 {
@@ -252,10 +269,8 @@ static void find_examples(const struct hawk_heap *heap, const struct hawk_module
 
 	for (size_t i = 0; i < suspects->count; i++) {
 		struct hawk_suspect *suspect = &suspects->items[i];
-		uint32_t block = 0;
+		uint32_t block = find_example(heap, suspect);
 
-		while (block < heap->index.count && hawk_heap_site_at(heap, block) != suspect->site)
-			block++;
 		suspect->example = block;
 		if (modules && block < heap->index.count)
 			suspect->words = hawk_type_words_at(modules, &near,

@@ -4,6 +4,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 
 from support import growth_world, hawk, holder_world
@@ -120,6 +121,16 @@ def check_table():
     hawk.expect_equal((lost["holder"]["kind"], table["holder"]["kind"]), ("lost", "root"), "untraced")
     section = " ".join(section_of(text_of(untraced)).split())
     hawk.expect("so what is lost stands first. 1. malloc, 104 bytes" in section, section)
+
+
+def check_stack_table():
+    """A variable of main() holds its structure, whatever copies registers have; large blocks are named, however small their nodes."""
+    program = hawk.compile_program(os.path.join(folder, "stack_table"), ["stack_table.c"])
+    core = hawk.crash([program], hawk.tracer_environment(), folder, signals=(signal.SIGSEGV,))[0]
+    [suspect] = document(core)["suspects"]
+    hawk.expect("reserve" in by_function(document(core)), f"{suspect}")
+    hawk.expect_equal((suspect["holder"]["kind"], suspect["holder"]["root"], suspect["inuse_objects"]),
+                      ("root", "main thread, `main`", 200), f"{suspect}")
 
 
 def check_commands():

@@ -6,12 +6,13 @@
  * A block without dominator goes below the group of roots that alone leads to it: it would be freed
  * with that group. So a variable that holds a structure by two pointers (the head and the end of a
  * list, the buckets and the first node of a hash table) owns it, though none of the structure's
- * blocks dominates it. A variable that points into another variable's structure does not. Registers
- * and stacks count only for blocks that nothing else leads to.
+ * blocks dominates it. A variable that points into another variable's structure does not. Stacks
+ * count only for blocks that no lasting root leads to. Registers and the red zone, whose words are
+ * copies and leftovers for the most part, count only for blocks that nothing else leads to.
  *
- * Owners are found by a flood from lasting roots, then one from those of threads over what is left.
- * A block has no owner, then one, then several; at each change it goes onto the stack, and passes
- * the change on to its targets. The outcome does not depend on the order.
+ * Owners are found by a flood from lasting roots, then from stacks over what is left, then from the
+ * others. A block has no owner, then one, then several; at each change it goes onto the stack, and
+ * passes the change on to its targets. The outcome does not depend on the order.
  */
 #include "hawk/analysis/site_tree.h"
 
@@ -20,6 +21,7 @@
 
 #include "hawk/analysis/selection.h"
 #include "hawk/base/area.h"
+#include "hawk/base/cleanup.h"
 #include "hawk/graph/flood.h"
 #include "hawk/base/prefetch.h"
 #include "hawk/base/progress.h"
@@ -32,16 +34,29 @@ enum { BLOCKS_AHEAD = 16 };
 /** In place of a group. */
 static const uint32_t OWNER_NONE = UINT32_MAX, OWNERS_SEVERAL = UINT32_MAX - 1;
 
-/** Returns true if a root lasts only as long as its thread's current work. */
-static bool passes(const struct hawk_root *root)
+/** How long roots last, the longest first. */
+enum { LASTING, STACKED, FLEETING, RANKS };
+
+static unsigned rank_of(const struct hawk_target *target, const struct hawk_root *root)
 {
-	return root->kind == HAWK_ROOT_REGISTER || root->kind == HAWK_ROOT_STACK;
+	size_t count;
+	const struct hawk_thread *threads = hawk_target_threads(target, &count);
+	uint64_t sp;
+
+	if (root->kind == HAWK_ROOT_REGISTER)
+		return FLEETING;
+	if (root->kind != HAWK_ROOT_STACK)
+		return LASTING;
+	sp = hawk_target_stack_start(target, &threads[root->owner]);
+	return root->address < sp && sp - root->address <= hawk_target_arch(target)->red_zone_bytes
+		       ? FLEETING
+		       : STACKED;
 }
 
 struct flood {
 	struct hawk_flood ways; /* first; each block goes onto its stack twice at most */
 	uint32_t *of;
-	uint64_t *lasting; /* a bit for every block that the first flood has met; NULL = it runs */
+	uint64_t *met; /* a bit for every block that an earlier flood has met */
 };
 
 static void meet(struct hawk_flood *ways, uint32_t block, uint32_t owner)
@@ -49,8 +64,7 @@ static void meet(struct hawk_flood *ways, uint32_t block, uint32_t owner)
 	struct flood *flood = (struct flood *)ways;
 	uint32_t before = flood->of[block];
 
-	if (before == owner || before == OWNERS_SEVERAL ||
-	    (flood->lasting && flood->lasting[block / 64] >> block % 64 & 1))
+	if (before == owner || before == OWNERS_SEVERAL || hawk_block_is_chosen(flood->met, block))
 		return;
 	flood->of[block] = before == OWNER_NONE ? owner : OWNERS_SEVERAL;
 	hawk_flood_push(ways, block);
@@ -71,50 +85,6 @@ static void expand(struct hawk_flood *ways, uint32_t block)
 
 	for (uint32_t i = ways->graph->offsets[block]; i < end; i++)
 		offer(flood, edges[i] >> 1, owner);
-}
-
-static void flood_from(struct flood *flood, const struct hawk_roots *roots, const uint32_t *groups,
-		       bool passing)
-{
-	for (size_t i = 0; i < roots->count; i++)
-		if (passes(&roots->items[i]) == passing)
-			offer(flood, roots->items[i].edge >> 1, groups[i]);
-	hawk_flood_run(&flood->ways, meet, expand);
-}
-
-/** Fills `of` with a group for each block, or one of the above, and
- * `lasting` with a bit for each block that not only registers and stacks lead to, the caller's also
- * after an error. O(edges), whatever the shape: a block changes twice at most. */
-static struct hawk_error *find_owners(const struct hawk_graph *graph, const uint32_t *groups,
-				      uint32_t *of, uint64_t **ret)
-{
-	uint64_t count = graph->heap->index.count;
-	uint64_t *lasting = calloc(count / 64 + 1, sizeof(*lasting));
-	struct flood flood = {
-		.ways.graph = graph,
-		.of = of,
-	};
-	struct hawk_area stack = {0};
-	struct hawk_progress progress;
-	struct hawk_error *err;
-
-	*ret = lasting;
-	if (!lasting)
-		return &hawk_enomem;
-	err = hawk_area_create_sparse(&stack, (2 * count + 1) * sizeof(uint32_t));
-	if (err)
-		return err;
-	flood.ways.stack = stack.bytes;
-	hawk_progress_begin(&progress, "finding roots of blocks", 2 * count);
-	memset(of, 0xff, count * sizeof(*of));
-	flood_from(&flood, &graph->roots, groups, false);
-	for (uint64_t block = 0; block < count; block++)
-		lasting[block / 64] |= (uint64_t)(of[block] != OWNER_NONE) << block % 64;
-	flood.lasting = lasting;
-	flood_from(&flood, &graph->roots, groups, true);
-	hawk_progress_end(&progress);
-	hawk_area_destroy(&stack);
-	return NULL;
 }
 
 /** Groups of persistent roots say more than those of threads: variables, thread-local ones, other
@@ -139,7 +109,6 @@ struct pointed {
 /** Roots and owners of blocks. */
 struct leading {
 	uint32_t *owners;        /**< by block, until it has its node of the tree; not owned */
-	uint64_t *lasting;       /**< see find_owners() */
 	struct pointed *pointed; /**< ascending by block, what says most first */
 	size_t count;
 };
@@ -156,30 +125,65 @@ static int compare_pointed(const void *left, const void *right)
 	return a->root < b->root ? -1 : a->root > b->root;
 }
 
-static struct hawk_error *find_leading(const struct hawk_graph *graph, const uint32_t *groups,
-				       struct leading *leading)
+/** Adds the roots of a rank, but for blocks that a longer lasting root reaches. */
+static void add_pointed(const struct hawk_graph *graph, const struct flood *flood, unsigned rank,
+			struct leading *leading)
 {
 	const struct hawk_roots *roots = &graph->roots;
-	struct hawk_error *err = find_owners(graph, groups, leading->owners, &leading->lasting);
 
-	if (err)
-		return err;
-	leading->pointed = malloc((roots->count + 1) * sizeof(*leading->pointed));
-	if (!leading->pointed)
-		return &hawk_enomem;
 	for (size_t i = 0; i < roots->count; i++) {
 		const struct hawk_root *root = &roots->items[i];
 		uint32_t block = root->edge >> 1;
 
-		/* Ignore thread roots of a block that a persistent root also reaches. */
-		if (passes(root) && hawk_block_is_chosen(leading->lasting, block))
-			continue;
-		leading->pointed[leading->count++] = (struct pointed){
-			.block = block,
-			.weight = weight(root->kind),
-			.root = i,
-		};
+		if (rank_of(graph->heap->target, root) == rank &&
+		    !hawk_block_is_chosen(flood->met, block))
+			leading->pointed[leading->count++] = (struct pointed){
+				.block = block, .weight = weight(root->kind), .root = i};
 	}
+}
+
+/** Floods from the roots added since number `first`, then marks what was met. */
+static void flood_from(struct flood *flood, const struct leading *leading, size_t first,
+		       const uint32_t *groups)
+{
+	uint64_t count = flood->ways.graph->heap->index.count;
+
+	for (size_t i = first; i < leading->count; i++)
+		offer(flood, leading->pointed[i].block, groups[leading->pointed[i].root]);
+	hawk_flood_run(&flood->ways, meet, expand);
+	for (uint64_t block = 0; block < count; block++)
+		flood->met[block / 64] |= (uint64_t)(flood->of[block] != OWNER_NONE) << block % 64;
+}
+
+/** Fills the owners, with a group for each block or one of the above, and the roots, the caller's
+ * also after an error. O(edges), whatever the shape: a block changes twice at most. */
+static struct hawk_error *find_leading(const struct hawk_graph *graph, const uint32_t *groups,
+				       struct leading *leading)
+{
+	uint64_t count = graph->heap->index.count;
+	CLEANUP(free_ptr) uint64_t *met = calloc(count / 64 + 1, sizeof(*met));
+	struct flood flood = {.ways.graph = graph, .of = leading->owners, .met = met};
+	struct hawk_area stack = {0};
+	struct hawk_progress progress;
+	struct hawk_error *err;
+
+	leading->pointed = malloc((graph->roots.count + 1) * sizeof(*leading->pointed));
+	if (!met || !leading->pointed)
+		return &hawk_enomem;
+	err = hawk_area_create_sparse(&stack, (2 * count + 1) * sizeof(uint32_t));
+	if (err)
+		return err;
+	flood.ways.stack = stack.bytes;
+	hawk_progress_begin(&progress, "finding roots of blocks", 2 * count);
+	memset(flood.of, 0xff, count * sizeof(*flood.of));
+	for (unsigned rank = 0; rank < RANKS; rank++) {
+		size_t first = leading->count;
+
+		add_pointed(graph, &flood, rank, leading);
+		flood_from(&flood, leading, first, groups);
+	}
+	hawk_progress_end(&progress);
+	hawk_area_destroy(&stack);
 	if (leading->count)
 		qsort(leading->pointed, leading->count, sizeof(*leading->pointed), compare_pointed);
 	return NULL;
@@ -307,7 +311,6 @@ struct hawk_error *hawk_site_tree_add_retained(const struct hawk_graph *graph,
 		err = fold_blocks(&folding);
 	hawk_progress_end(&progress);
 	free(folding.leading.pointed);
-	free(folding.leading.lasting);
 	hawk_area_destroy(&nodes);
 	return err;
 }

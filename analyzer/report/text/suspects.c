@@ -49,6 +49,15 @@ static void append_name(const struct hawk_suspects_report *suspects, uint32_t si
 		hawk_site_name_append_folded(text, name);
 }
 
+static bool has_name_of(const struct hawk_suspects_report *suspects, uint32_t site, uint32_t other)
+{
+	CLEANUP(text) struct hawk_text left = {0}, right = {0};
+
+	append_name(suspects, site, &left);
+	append_name(suspects, other, &right);
+	return !strcmp(hawk_text_string(&left), hawk_text_string(&right));
+}
+
 /** Appends ", through A, B and C"; for lost memory "A, B and C". */
 static void append_steps(const struct hawk_suspects_report *suspects,
 			 const struct hawk_suspect *suspect, struct hawk_text *text)
@@ -58,8 +67,11 @@ static void append_steps(const struct hawk_suspects_report *suspects,
 			    : kind == HAWK_TREE_LOST ? ""
 						     : ", through ";
 	uint32_t sites[HAWK_SITE_TREE_DEPTH];
-	size_t count = hawk_suspect_steps(suspects->found, suspect, sites);
+	size_t found = hawk_suspect_steps(suspects->found, suspect, sites), count = 0;
 
+	for (size_t i = 0; i < found; i++)
+		if (!count || !has_name_of(suspects, sites[i], sites[count - 1]))
+			sites[count++] = sites[i];
 	for (size_t i = 0; i < count; i++) {
 		if (count > STEPS && i == STEPS - 1) {
 			hawk_text_puts(text, ", ...");
@@ -184,15 +196,6 @@ static void append_reach(const struct hawk_suspects_report *suspects,
 				 part_of(possibly, all, true).text);
 }
 
-static bool has_name_of(const struct hawk_suspects_report *suspects, uint32_t site, uint32_t other)
-{
-	CLEANUP(text) struct hawk_text left = {0}, right = {0};
-
-	append_name(suspects, site, &left);
-	append_name(suspects, other, &right);
-	return !strcmp(hawk_text_string(&left), hawk_text_string(&right));
-}
-
 /** "In all, 12 MiB in 300,000 blocks are lost through it, among them those of make_cell." */
 static void append_followers(const struct hawk_suspects_report *suspects,
 			     const struct hawk_suspect *suspect, struct hawk_text *text)
@@ -228,7 +231,10 @@ const struct hawk_leak_cycle *hawk_suspects_cycle(const struct hawk_suspects_rep
 	if (!leaks || !leaks->cycles || !suspect->lost.objects)
 		return NULL;
 	cycle = hawk_leak_cycle_of(leaks->heap, leaks->cycles, suspect->site, &leaders);
-	return cycle && cycle->length > 1 ? cycle : NULL;
+	/* Leftover words make a few cycles of any blocks. */
+	if (!cycle || cycle->length < 2 || cycle->lost.bytes < suspect->lost.bytes / 2)
+		return NULL;
+	return cycle;
 }
 
 const char *hawk_suspects_type(const struct hawk_suspects_report *suspects,

@@ -95,20 +95,22 @@ static void expect_same_chains(const struct chains *got, const struct chains *wa
 	}
 }
 
-static bool is_of_thread(const struct hawk_root *root)
+enum { RANKS = 3 };
+
+static unsigned rank_of(const struct hawk_root *root)
 {
-	return root->kind == HAWK_ROOT_REGISTER || root->kind == HAWK_ROOT_STACK;
+	return root->kind == HAWK_ROOT_REGISTER ? 2 : root->kind == HAWK_ROOT_STACK;
 }
 
-/** Returns true if a block that `group` points to, from threads or not, leads to `block`. */
-static bool leads(const struct paths_world *paths, uint32_t group, bool of_threads, uint32_t block)
+/** Returns true if a block that roots of the group and the rank point to leads to `block`. */
+static bool leads(const struct paths_world *paths, uint32_t group, unsigned rank, uint32_t block)
 {
 	const uint64_t *next = paths->oracle.all;
 	const struct hawk_roots *roots = &paths->world->graph.roots;
 	uint64_t reached = 0, before;
 
 	for (size_t i = 0; i < roots->count; i++)
-		if (paths->groups[i] == group && is_of_thread(&roots->items[i]) == of_threads)
+		if (paths->groups[i] == group && rank_of(&roots->items[i]) == rank)
 			reached |= UINT64_C(1) << (roots->items[i].edge >> 1);
 	do {
 		before = reached;
@@ -125,18 +127,16 @@ static void top_of(const struct paths_world *paths, uint32_t block, char *text)
 	const struct hawk_roots *roots = &paths->world->graph.roots;
 	uint8_t kind = paths->oracle.kinds[block];
 	bool direct = false;
-	unsigned groups = 0, passing = 0;
+	unsigned groups = 0;
 
-	for (size_t i = 0; i < roots->count; i++) {
-		if (leads(paths, paths->groups[i], false, block))
+	for (unsigned rank = 0; rank < RANKS && !groups; rank++)
+		for (size_t i = 0; i < roots->count; i++) {
+			if (!leads(paths, paths->groups[i], rank, block))
+				continue;
 			groups |= 1u << paths->groups[i];
-		if (leads(paths, paths->groups[i], true, block))
-			passing |= 1u << paths->groups[i];
-	}
-	for (size_t i = 0; i < roots->count; i++)
-		direct |= roots->items[i].edge >> 1 == block &&
-			  !(groups && is_of_thread(&roots->items[i]));
-	groups = groups ? groups : passing;
+			direct |= roots->items[i].edge >> 1 == block &&
+				  rank_of(&roots->items[i]) == rank;
+		}
 	if (kind == HAWK_REACH_DEFINITELY_LOST || kind == HAWK_REACH_INDIRECTLY_LOST)
 		strcpy(text, "lost");
 	else if (!(groups & (groups - 1)))

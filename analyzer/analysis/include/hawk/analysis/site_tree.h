@@ -21,8 +21,8 @@ enum { HAWK_SITE_TREE_DEPTH = 64 };
 /** Meaning of a node. */
 enum hawk_site_tree_kind {
 	HAWK_TREE_ALL = 0,
-	/** Key: the only root group that leads to these blocks. Registers and stacks are ignored
-	 * beside a lasting root. */
+	/** Key: the only root group that leads to these blocks. Stacks are ignored beside a lasting
+	 * root, registers and the red zone beside any other. */
 	HAWK_TREE_ROOT,
 	/** Several root groups hold these blocks, at least one directly. Key: the most telling
 	 * group, a variable rather than a register. */
