@@ -134,6 +134,10 @@ struct hawk_settings {
 		bool no_core;
 		bool install;
 	} handler;
+	struct {
+		const char *tables; /**< a directory */
+		bool once;
+	} collect;
 	bool on_stderr;      /**< the answer, unless it goes to a file */
 	bool only_condition; /**< no answer unless it sets the exit code */
 
@@ -302,6 +306,7 @@ extern const struct hawk_verb hawk_verb_redact;
 extern const struct hawk_verb hawk_verb_pack;
 extern const struct hawk_verb hawk_verb_dump;
 extern const struct hawk_verb hawk_verb_handler;
+extern const struct hawk_verb hawk_verb_collect;
 extern const struct hawk_verb hawk_verb_snapshot;
 extern const struct hawk_verb hawk_verb_html;
 extern const struct hawk_verb hawk_verb_shell;

@@ -21,7 +21,7 @@
 #include "hawk/base/numbers.h"
 #include "install.h"
 #include "place.h"
-#include "session.h"
+#include "report.h"
 #include "socket.h"
 
 enum {
@@ -101,74 +101,6 @@ static struct hawk_error *receive(const struct hawk_settings *settings, uint64_t
 	return err;
 }
 
-/** Has `verb` answer into the file `name`. Returns the exit code. */
-static int answer(struct hawk_session *session, const struct hawk_verb *verb, const char *name,
-		  bool json)
-{
-	struct hawk_settings settings = *session->opened;
-	struct hawk_error *err;
-	int code;
-
-	settings.output = name;
-	settings.json = json;
-	hawk_session_renew(session, &settings);
-	err = hawk_session_set_output(session, &settings);
-	session->failed = err;
-	code = err ? hawk_fail(err) : hawk_verb_answer(verb, session);
-	code = hawk_session_finish(session, code);
-	session->settings = session->opened;
-	return code;
-}
-
-/** Names the process's root directory if it is not ours: its files lie there. */
-static void set_sysroot(const char *pid, char *root, size_t size, struct hawk_settings *ret)
-{
-	struct stat ours, its;
-
-	snprintf(root, size, "/proc/%s/root", pid);
-	if (stat("/", &ours) == 0 && stat(root, &its) == 0 && access(root, X_OK) == 0 &&
-	    (ours.st_ino != its.st_ino || ours.st_dev != its.st_dev))
-		ret->sysroot = root;
-}
-
-static int analyze(const char *path, const char *pid)
-{
-	struct hawk_settings settings = {.quiet = true};
-	struct hawk_session session;
-	char root[PATH_BYTES];
-	struct hawk_error *err;
-	int code;
-
-	set_sysroot(pid, root, sizeof(root), &settings);
-	err = hawk_session_open(&session, &settings, path);
-	if (err) {
-		code = hawk_fail(err);
-	} else {
-		code = answer(&session, &hawk_verb_snapshot, "report.hawk", false);
-		code |= answer(&session, &hawk_verb_analyze, "report.txt", false);
-		code |= answer(&session, &hawk_verb_analyze, "report.json", true);
-	}
-	hawk_session_deinit(&session);
-	return code ? HAWK_EXIT_PARTIAL : HAWK_EXIT_OK;
-}
-
-static void on_alarm(int signal)
-{
-	static const char message[] = "hawk-core: the limit of time ended the analysis\n";
-	ssize_t written = write(STDERR_FILENO, message, sizeof(message) - 1);
-
-	(void)signal, (void)written;
-	_exit(HAWK_EXIT_PARTIAL);
-}
-
-static void limit_time(uint64_t end_ns)
-{
-	uint64_t now_ns = hawk_now_ns(CLOCK_MONOTONIC);
-
-	signal(SIGALRM, on_alarm);
-	alarm(now_ns < end_ns ? (unsigned)((end_ns - now_ns) / NS_PER_S + 1) : 1);
-}
-
 static int take(const struct hawk_settings *settings, const struct hawk_crash *crash,
 		uint64_t end_ns)
 {
@@ -187,9 +119,9 @@ static int take(const struct hawk_settings *settings, const struct hawk_crash *c
 	if (err) {
 		code = hawk_fail(err);
 	} else {
-		limit_time(end_ns);
-		code = analyze(settings->handler.no_core ? hawk_file_sink_place(sink) : core_name,
-			       crash->pid);
+		code = hawk_crash_report(settings->handler.no_core ? hawk_file_sink_place(sink)
+								   : core_name,
+					 crash->pid, end_ns);
 	}
 	hawk_file_sink_destroy(sink);
 	return code;
@@ -219,7 +151,7 @@ static int handle(const struct hawk_settings *settings, const struct hawk_crash 
 static int handle_peer(const struct hawk_settings *settings, const char *pid)
 {
 	char name[NAME_BYTES] = "", seconds[NAME_BYTES], path[PATH_BYTES];
-	const struct hawk_crash crash = {pid, NULL, seconds, name};
+	const struct hawk_crash crash = {.pid = pid, .time = seconds, .name = name};
 
 	snprintf(seconds, sizeof(seconds), "%" PRIu64, hawk_now_ns(CLOCK_REALTIME) / NS_PER_S);
 	snprintf(path, sizeof(path), "/proc/%s/comm", pid);
@@ -239,7 +171,12 @@ static int run(struct hawk_settings *settings)
 		return hawk_handler_serve(settings, handle_peer);
 	if (settings->handler.to && !settings->handler.install && !settings->handler.socket &&
 	    settings->count == OPERANDS) {
-		const struct hawk_crash crash = {words[0], words[1], words[2], words[3]};
+		const struct hawk_crash crash = {
+			.pid = words[0],
+			.signal = words[1],
+			.time = words[2],
+			.name = words[3],
+		};
 
 		return handle(settings, &crash);
 	}

@@ -26,8 +26,8 @@
 enum { NAME_BYTES_MAX = 64, PATH_BYTES = 128, WAIT_NS = 50000000, NOTE_BYTES_MAX = 1 << 20 };
 
 /** All that a handler writes into a crash's directory. */
-static const char *const files[] = {"core.zst",    "report.txt",  "report.json",
-				    "report.hawk", "process.txt", NULL};
+static const char *const files[] = {"core.zst",    "report.txt", "report.json", "report.hawk",
+				    "process.txt", "table.hawk", NULL};
 
 struct hawk_error *hawk_place_open(const char *path, uint64_t end_ns, int *ret)
 {
@@ -108,8 +108,7 @@ void hawk_place_prune(int place, uint64_t keep)
 		remove_crash(place, names[i].text);
 }
 
-/** Copies one of the process's files in /proc. */
-static void note(FILE *notes, const char *pid, const char *name)
+void hawk_crash_note(FILE *notes, const char *pid, const char *name)
 {
 	char path[PATH_BYTES], bytes[4096];
 	size_t all = 0, got;
@@ -137,10 +136,15 @@ static void write_notes(int fd, const struct hawk_crash *crash, const struct sta
 
 	if (!notes)
 		return;
-	fprintf(notes, "pid %s, signal %s, time %s, name %s\n", crash->pid,
-		crash->signal ? crash->signal : "unknown", crash->time, crash->name);
-	for (const char *const *name = names; *name; name++)
-		note(notes, crash->pid, *name);
+	fprintf(notes, "pid %s, ", crash->pid);
+	if (crash->signal)
+		fprintf(notes, "signal %s, ", crash->signal);
+	fprintf(notes, "time %s, name %s\n", crash->time, crash->name);
+	if (crash->notes)
+		fputs(crash->notes, notes);
+	else
+		for (const char *const *name = names; *name; name++)
+			hawk_crash_note(notes, crash->pid, *name);
 	if (fchown(to, owner->st_uid, owner->st_gid) != 0)
 		unlinkat(fd, "process.txt", 0);
 	fclose(notes);
@@ -148,11 +152,15 @@ static void write_notes(int fd, const struct hawk_crash *crash, const struct sta
 
 /** Finds the owner of the process; of a process that is gone, ourselves. Programs that must not be
  * dumped by their user belong to root. */
-static void find_owner(const char *pid, struct stat *ret)
+static void find_owner(const struct hawk_crash *crash, struct stat *ret)
 {
 	char path[PATH_BYTES];
 
-	snprintf(path, sizeof(path), "/proc/%s", pid);
+	if (crash->owner) {
+		*ret = *crash->owner;
+		return;
+	}
+	snprintf(path, sizeof(path), "/proc/%s", crash->pid);
 	if (stat(path, ret) == 0)
 		return;
 	ret->st_uid = geteuid();
@@ -186,7 +194,7 @@ struct hawk_error *hawk_place_enter(int place, const struct hawk_crash *crash)
 	struct stat owner;
 
 	make_name(crash, name, sizeof(name));
-	find_owner(crash->pid, &owner);
+	find_owner(crash, &owner);
 	umask(077);
 	if (mkdirat(place, name, 0700) != 0)
 		return hawk_error_os(errno, "cannot make", name);
