@@ -23,7 +23,7 @@ def names_in(pattern):
 def wanted_files():
     doc = "share/doc/hawk-core"
     files = {"bin/hawk-core", f"{libdir}/hawk-core/libhawk_tracer.so", "include/hawk_annotate.h",
-             "share/hawk-core/gdb.py",
+             "share/hawk-core/gdb.py", "share/hawk-core/hawk-core-collect.service",
              "share/bash-completion/completions/hawk-core",
              "share/zsh/site-functions/_hawk-core", "share/fish/vendor_completions.d/hawk-core.fish",
              f"{doc}/README.md", f"{doc}/CHANGELOG.md", f"{doc}/LICENSE", f"{doc}/SKILL.md",
