@@ -68,6 +68,7 @@ redis-server command:redis-server
 mpv command:mpv
 redis-tools command:redis-benchmark
 nginx command:nginx
+openjdk-17-jdk-headless command:jhsdb
 nodejs command:node
 postgresql-15 file:/usr/lib/postgresql/15/bin/postgres
 libjemalloc-dev file:/usr/lib/x86_64-linux-gnu/libjemalloc_pic.a

@@ -35,6 +35,7 @@ struct making {
 	uint64_t source_bytes[HAWK_HEAP_SOURCES_MAX + 1]; /**< of all spans */
 	uint64_t span_bytes[HAWK_HEAP_SOURCES_MAX + 1];   /**< of free spans */
 	uint64_t metadata_bytes[HAWK_HEAP_SOURCES_MAX + 1];
+	uint64_t guest_free_bytes; /**< of free spans of other sources */
 	struct hawk_allocator_balance *of[HAWK_HEAP_SOURCES_MAX]; /**< NULL = no allocator */
 	uint64_t piece_bytes[HAWK_HEAP_SOURCES_MAX];
 	unsigned source; /**< of the latest piece */
@@ -328,9 +329,12 @@ static void add_spans(struct making *making)
 			hawk_allocator_describe(&making->allocators->found[i], &allocator);
 	for (size_t i = 0; i < spans->count; i++) {
 		const struct hawk_heap_span *span = &spans->items[i];
-		uint64_t bytes =
-			making->known[span->source] ? present(making, span->start, span->end) : 0;
+		uint64_t bytes = present(making, span->start, span->end);
 
+		if (!making->known[span->source]) {
+			making->guest_free_bytes += span->kind == HAWK_SPAN_FREE ? bytes : 0;
+			continue;
+		}
 		making->source_bytes[span->source] += bytes;
 		if (span->kind == HAWK_SPAN_FREE)
 			making->span_bytes[span->source] += bytes;
@@ -404,6 +408,18 @@ static void move(struct making *making, enum hawk_use to, uint64_t objects, uint
 	*other = minus(*other, bytes);
 }
 
+/* Adds heaps of guests, which are no allocators. */
+static void add_guests(struct making *making)
+{
+	const struct hawk_guests *guests = &making->heap->guests;
+
+	move(making, HAWK_USE_SPANS, 0, making->guest_free_bytes);
+	for (unsigned i = 0; i < guests->count; i++)
+		if (guests->items[i].has_heap)
+			move(making, HAWK_USE_LIVE, guests->items[i].objects,
+			     guests->items[i].bytes);
+}
+
 /* Adds blocks outside of all allocators that are known, and their heaps. */
 static void add_outside(struct making *making)
 {
@@ -413,8 +429,10 @@ static void add_outside(struct making *making)
 	uint64_t bytes = minus(heap->sums.bytes, making->inside_bytes);
 	uint64_t headers = heap->knows & HAWK_HEAP_HEADERS ? objects * HAWK_HEADER_BYTES : 0;
 
-	if (making->balance->allocator_count && !is_traced(making))
+	if (making->balance->allocator_count && !is_traced(making)) {
+		add_guests(making);
 		return;
+	}
 	move(making, HAWK_USE_LIVE, objects, bytes);
 	move(making, HAWK_USE_HEADERS, headers ? objects : 0, headers);
 	if (making->balance->allocator_count)

@@ -269,10 +269,13 @@ static void take_piece(struct making *making, const struct hawk_piece *piece)
 /* Adds free spans, which are whole units. */
 static void add_spans(struct making *making, const struct hawk_heap *allocators)
 {
+	struct hawk_allocator allocator;
+
 	for (size_t i = 0; i < allocators->spans.count; i++) {
 		const struct hawk_heap_span *span = &allocators->spans.items[i];
 
-		if (span->kind != HAWK_SPAN_FREE)
+		if (span->kind != HAWK_SPAN_FREE ||
+		    !hawk_allocator_describe(&allocators->found[span->source], &allocator))
 			continue;
 		add_whole(making, span->start, span->end);
 		making->result->free_bytes += span->end - span->start;

@@ -175,6 +175,7 @@ struct hawk_error *hawk_session_sums(struct hawk_session *session, uint64_t bloc
 		[HAWK_GUEST_CHOICE_ALL] = HAWK_GUESTS_ALL,
 		[HAWK_GUEST_CHOICE_LUA] = HAWK_GUEST_LUA,
 		[HAWK_GUEST_CHOICE_PYTHON] = HAWK_GUEST_PYTHON,
+		[HAWK_GUEST_CHOICE_JAVA] = HAWK_GUEST_JAVA,
 		[HAWK_GUEST_CHOICE_NONE] = 0,
 	};
 	const struct hawk_heap_wish wish = {.vtables = &session->vtables,

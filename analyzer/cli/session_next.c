@@ -28,6 +28,7 @@ void hawk_settings_append_core(const struct hawk_settings *settings, const char 
 	static const char *const guests[] = {
 		[HAWK_GUEST_CHOICE_LUA] = "lua",
 		[HAWK_GUEST_CHOICE_PYTHON] = "python",
+		[HAWK_GUEST_CHOICE_JAVA] = "java",
 		[HAWK_GUEST_CHOICE_NONE] = "none",
 	};
 	char pid[NUMBER_BYTES], word[WORD_BYTES];

@@ -64,7 +64,7 @@ static const struct hawk_option shared[] = {
 	 "the process's table file (table=FILE in HAWK_OPTS), which is not in its core"},
 	{"no-native", '\0', HAWK_OPTION_FLAG, HAWK_AT(no_native), NULL,
 	 "do not read allocators' own structures where the process was not traced"},
-	{"guest", '\0', HAWK_OPTION_CHOICE, HAWK_AT(guest), "all|lua|python|none",
+	{"guest", '\0', HAWK_OPTION_CHOICE, HAWK_AT(guest), "all|lua|python|java|none",
 	 "interpreters whose objects are told apart"},
 	{"types", '\0', HAWK_OPTION_FLAG, HAWK_AT(types), NULL,
 	 "name blocks of untraced processes by their types in debug information, where it has "

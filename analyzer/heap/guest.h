@@ -74,6 +74,7 @@ static inline uint64_t hawk_guest_mix(uint64_t key, uint64_t value)
 void hawk_lua_find(struct hawk_guest_finder *finder, struct hawk_symbols *symbols);
 void hawk_python_find(struct hawk_guest_finder *finder, struct hawk_symbols *symbols,
 		      const struct hawk_heap *heap);
+void hawk_java_find(struct hawk_guest_finder *finder, const struct hawk_heap *heap);
 
 /** As hawk_guests_append_member(), of a block with an object. */
 bool hawk_python_append_member(const struct hawk_heap *heap, uint32_t holder, uint32_t block,

@@ -133,6 +133,8 @@ struct hawk_error *hawk_guests_find(const struct hawk_heap_wish *wish,
 		hawk_lua_find(&finder, symbols);
 	if (wish->guests & HAWK_GUEST_PYTHON)
 		hawk_python_find(&finder, symbols, heap);
+	if (wish->guests & HAWK_GUEST_JAVA)
+		hawk_java_find(&finder, heap);
 	free(finder.keys);
 	free(finder.names);
 	if (finder.failed)
@@ -147,8 +149,12 @@ struct hawk_error *hawk_guests_find(const struct hawk_heap_wish *wish,
 
 /* Returns the type of the object in the block, 0 = none. */
 static uint32_t next_type(struct hawk_guests_walk *walk, const struct hawk_guests *guests,
-			  uint64_t start)
+			  const struct hawk_block *block)
 {
+	uint64_t start = block->start;
+
+	if (block->trace - guests->source_first < guests->source_type_count)
+		return guests->source_types[block->trace - guests->source_first];
 	while (walk->next < guests->object_count && guests->objects[walk->next].start < start)
 		walk->next++;
 	if (walk->next < guests->object_count && guests->objects[walk->next].start == start)
@@ -199,7 +205,7 @@ struct hawk_error *hawk_guests_take(struct hawk_guests_walk *walk, struct hawk_h
 		return &hawk_enomem;
 	memcpy(walk->copy, *blocks, count * sizeof(**blocks));
 	for (size_t i = 0; i < count; i++) {
-		uint32_t type = next_type(walk, guests, walk->copy[i].start);
+		uint32_t type = next_type(walk, guests, &walk->copy[i]);
 
 		guests->of_block[guests->of_block_count++] = type;
 		count_object(guests, type, &walk->copy[i]);
@@ -224,6 +230,9 @@ void hawk_guests_end(struct hawk_guests_walk *walk, struct hawk_guests *guests)
 	free(guests->objects);
 	guests->objects = NULL;
 	guests->object_count = 0;
+	free(guests->source_types);
+	guests->source_types = NULL;
+	guests->source_type_count = 0;
 }
 
 void hawk_guests_deinit(struct hawk_guests *guests)
@@ -234,6 +243,7 @@ void hawk_guests_deinit(struct hawk_guests *guests)
 	free(guests->types);
 	free(guests->threads);
 	free(guests->objects);
+	free(guests->source_types);
 	free(guests->of_block);
 	*guests = (struct hawk_guests){0};
 }

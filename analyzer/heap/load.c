@@ -22,8 +22,8 @@ static const struct hawk_heap_source *const traced_sources[] = {&hawk_heap_seale
 /* glibc's comes after those that use sbrk(): a walk of its chunks could go astray in their memory.
  */
 static const struct hawk_heap_source *const untraced_sources[] = {
-	&hawk_heap_musl,     &hawk_heap_mimalloc, &hawk_heap_jemalloc,
-	&hawk_heap_tcmalloc, &hawk_heap_glibc,    &hawk_heap_pymalloc,
+	&hawk_heap_java,     &hawk_heap_musl,  &hawk_heap_mimalloc, &hawk_heap_jemalloc,
+	&hawk_heap_tcmalloc, &hawk_heap_glibc, &hawk_heap_pymalloc,
 };
 static const struct hawk_heap_source *const snapshot_sources[] = {&hawk_heap_snapshot};
 
@@ -146,6 +146,7 @@ static struct hawk_error *find(const struct hawk_heap_source *source,
 		.damages = &heap->damages,
 		.claimed = &heap->spans,
 		.vtables = wish->vtables,
+		.wants_java = wish->guests & HAWK_GUEST_JAVA,
 	};
 	bool is_there = false;
 	struct hawk_error *err;
@@ -159,9 +160,9 @@ static struct hawk_error *find(const struct hawk_heap_source *source,
 	return err;
 }
 
-/* Returns true if CPython's blocks, which the tracer does not see, are wanted beside traced ones.
+/* Returns true if guests' blocks, which the tracer does not see, are wanted beside traced ones.
  * Samples estimate only what the tracer saw. */
-static bool wants_pymalloc(const struct hawk_heap_wish *wish, const struct hawk_heap *heap)
+static bool wants_guests(const struct hawk_heap_wish *wish, const struct hawk_heap *heap)
 {
 	const unsigned knows = HAWK_HEAP_HEADERS | HAWK_HEAP_CONTENTS;
 
@@ -178,8 +179,10 @@ static struct hawk_error *load_from(const struct hawk_heap_source *const *source
 	assert(count <= HAWK_HEAP_SOURCES_MAX);
 	for (size_t i = 0; i < count && !err; i++)
 		err = find(sources[i], wish, findings, &heap);
-	if (!err && wants_pymalloc(wish, &heap))
+	if (!err && wants_guests(wish, &heap))
 		err = find(&hawk_heap_pymalloc, wish, findings, &heap);
+	if (!err && wants_guests(wish, &heap))
+		err = find(&hawk_heap_java, wish, findings, &heap);
 	if (!err && heap.knows & HAWK_HEAP_CONTENTS)
 		err = hawk_guests_find(wish, findings, &heap);
 	else if (!err && hawk_target_snapshot(target))

@@ -52,7 +52,7 @@ static uint64_t unclaimed_bytes(const struct hawk_heap *heap, const struct hawk_
 static bool is_found(const struct hawk_heap *heap, const char *name)
 {
 	for (unsigned i = 0; i < heap->found_count; i++)
-		if (!strcmp(heap->found[i].source->name, name))
+		if (!strcasecmp(heap->found[i].source->name, name))
 			return true;
 	return false;
 }

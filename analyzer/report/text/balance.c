@@ -131,20 +131,6 @@ static void put_allocator(const struct hawk_allocator_balance *of, const struct 
 	hawk_screen_paragraph(screen, hawk_text_string(&text), 2, 2);
 }
 
-/** "Lua 5.4 has 127,420 objects with 8.0 MiB in 1 interpreter. Its own count agrees." */
-static void put_guest(const struct hawk_guest *guest, const struct hawk_screen *screen)
-{
-	CLEANUP(text) struct hawk_text text = {0};
-
-	hawk_text_printf(&text, "%s has %s objects with %s in %s interpreter%s.", guest->name,
-			 hawk_quantity_count(guest->objects).text,
-			 hawk_quantity_bytes(guest->bytes).text,
-			 hawk_quantity_count(guest->states).text, guest->states == 1 ? "" : "s");
-	if (guest->is_counted)
-		hawk_text_printf(&text, " Its own count %s.", hawk_guest_checksum(guest));
-	hawk_screen_paragraph(screen, hawk_text_string(&text), 2, 2);
-}
-
 static uint64_t free_bytes(const struct hawk_arena_balance *arena)
 {
 	return arena->free.bytes + arena->cached.bytes + arena->top.bytes;
@@ -291,8 +277,7 @@ void hawk_report_balance(const struct hawk_balance_report *report, const struct 
 	put_uses(balance, screen);
 	for (size_t i = 0; i < balance->allocator_count; i++)
 		put_allocator(&balance->allocators[i], screen);
-	for (unsigned i = 0; i < report->pointers->heap->guests.count; i++)
-		put_guest(&report->pointers->heap->guests.items[i], screen);
+	hawk_report_guests(report->pointers->heap, screen);
 	hawk_report_fragmentation(report->pointers, report->fragmentation, screen);
 	for (size_t i = 0; i < balance->allocator_count; i++)
 		put_arenas(report, &balance->allocators[i], screen);

@@ -8,6 +8,7 @@
 #include "hawk/base/cleanup.h"
 #include "hawk/base/quantity.h"
 #include "hawk/base/text.h"
+#include "hawk/report/balance.h"
 #include "hawk/report/fragmentation.h"
 #include "hawk/report/report.h"
 
@@ -257,6 +258,7 @@ void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen
 	put_memory(heap, screen);
 	put_fragmentation(report->fragmentation, screen);
 	put_allocators(heap, screen);
+	hawk_report_guests(heap, screen);
 	put_history(report, screen);
 	put_sampling(report, screen);
 	put_annotations(report, screen);

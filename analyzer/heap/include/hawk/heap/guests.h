@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Guests: interpreters whose objects are blocks of the heap. A guest finds no blocks; it tells what
- * blocks are, by the collector's own lists. A block with an object keeps its stack; without a stack
- * the object's type is its class.
+ * Guests: interpreters whose objects are blocks of the heap. A guest tells what blocks are, by the
+ * collector's own lists. It finds no blocks; only Java's heap is a source as well. A block with an
+ * object keeps its stack; without a stack the object's type is its class.
  */
 #ifndef HAWK_ANALYZER_HEAP_GUESTS_H
 #define HAWK_ANALYZER_HEAP_GUESTS_H
@@ -14,7 +14,8 @@
 enum hawk_guest_kind {
 	HAWK_GUEST_LUA = 1u << 0,
 	HAWK_GUEST_PYTHON = 1u << 1,
-	HAWK_GUESTS_ALL = HAWK_GUEST_LUA | HAWK_GUEST_PYTHON,
+	HAWK_GUEST_JAVA = 1u << 2,
+	HAWK_GUESTS_ALL = HAWK_GUEST_LUA | HAWK_GUEST_PYTHON | HAWK_GUEST_JAVA,
 };
 
 /** How objects lie in their blocks, and which words refer to others. */
@@ -43,6 +44,7 @@ struct hawk_guest {
 	uint64_t bytes;         /**< as the guest asked for them */
 	uint64_t counted_bytes; /**< by its own count; 0 = it has none */
 	bool is_counted;
+	bool has_heap;   /**< its objects lie in no allocator's memory */
 	bool incomplete; /**< a list ended at something that is no object */
 	bool is_unknown; /**< no layout of its version is known: no objects */
 };
@@ -81,7 +83,10 @@ struct hawk_guests {
 	struct hawk_guest_object *objects;
 	size_t object_count;
 	struct hawk_guest_probe probe; /**< likewise */
-	uint32_t *of_block;            /**< type by number of block; NULL = no guests */
+	/** Likewise: types of a source's classes, which begin with the heap's `source_first`. */
+	uint32_t *source_types;
+	uint32_t source_first, source_type_count;
+	uint32_t *of_block; /**< type by number of block; NULL = no guests */
 	size_t of_block_count, of_block_capacity;
 };
 

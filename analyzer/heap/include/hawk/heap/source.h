@@ -97,6 +97,7 @@ struct hawk_heap_search {
 	/** Claims of the sources asked earlier, sorted. */
 	const struct hawk_heap_spans *claimed;
 	struct hawk_vtables *vtables; /**< outlive the heap; NULL = none are known */
+	bool wants_java;
 };
 
 /** A heap as one source found it. */
@@ -184,6 +185,9 @@ extern const struct hawk_heap_source hawk_heap_jemalloc;
 extern const struct hawk_heap_source hawk_heap_tcmalloc;
 extern const struct hawk_heap_source hawk_heap_pymalloc;
 extern const struct hawk_heap_source hawk_heap_glibc;
+
+/** Java's objects. They have a guest's types. */
+extern const struct hawk_heap_source hawk_heap_java;
 
 /** The blocks in a snapshot. */
 extern const struct hawk_heap_source hawk_heap_snapshot;

@@ -19,6 +19,9 @@ void hawk_report_balance(const struct hawk_balance_report *report,
 			 const struct hawk_screen *screen);
 void hawk_report_balance_json(const struct hawk_balance_report *report, struct hawk_json *json);
 
+/** Prints: "Lua 5.4 has 127,420 objects with 8.0 MiB in 1 interpreter. Its own count agrees." */
+void hawk_report_guests(const struct hawk_heap *heap, const struct hawk_screen *screen);
+
 /** "guests": the interpreters in the process. */
 void hawk_report_json_guests(const struct hawk_heap *heap, struct hawk_json *json);
 
