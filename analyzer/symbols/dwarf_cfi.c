@@ -225,6 +225,24 @@ bool hawk_cfi_find(const struct hawk_cfi *cfi, uint64_t address, struct hawk_cfi
 	return find_row(&cfi->eh_frame, address, row) || find_row(&cfi->debug_frame, address, row);
 }
 
+static bool find_extent(const struct section *section, uint64_t address, uint64_t *start,
+			uint64_t *end)
+{
+	struct hawk_cursor program;
+	struct hawk_cie cie;
+	uint64_t offset;
+
+	return section->bytes && find_fde(section, address, &offset) &&
+	       read_fde(section, offset, &cie, &program, start, end) && address >= *start &&
+	       address < *end;
+}
+
+bool hawk_cfi_function(const struct hawk_cfi *cfi, uint64_t address, uint64_t *start, uint64_t *end)
+{
+	return find_extent(&cfi->eh_frame, address, start, end) ||
+	       find_extent(&cfi->debug_frame, address, start, end);
+}
+
 static bool add_to_index(struct section *section, uint64_t offset, uint64_t start, uint64_t end)
 {
 	if (!hawk_array_reserve(&section->entries, section->entry_count, &section->entry_capacity,

@@ -64,6 +64,10 @@ void hawk_cfi_destroy(struct hawk_cfi *cfi);
 /** Finds the rules at `address`; returns false if no entry covers it, or the entry is damaged. */
 bool hawk_cfi_find(const struct hawk_cfi *cfi, uint64_t address, struct hawk_cfi_row *row);
 
+/** Finds the extent of the entry that covers `address`: a function, or a part of one. */
+bool hawk_cfi_function(const struct hawk_cfi *cfi, uint64_t address, uint64_t *start,
+		       uint64_t *end);
+
 /*
  * dwarf_cfi_program.c: the byte programs inside call frame information: rules by address
  * (DW_CFA_*), and expressions (DW_OP_*) that compute a value from registers and memory. Steps and

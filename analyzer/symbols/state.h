@@ -64,6 +64,7 @@ struct hawk_symbols {
 	size_t cache_slots;    /**< a power of two, or 0 */
 	size_t cache_count;
 	struct hawk_dwarf_store types;    /**< asked for so far */
+	void *coroutines;                 /**< found so far, a tree of tsearch() */
 	struct hawk_answers *answers;     /**< in place of files: a snapshot's; NULL = none */
 	struct hawk_questions *questions; /**< asked so far, for a snapshot; NULL = not kept */
 };
@@ -72,6 +73,9 @@ struct hawk_symbols {
 struct hawk_error *hawk_symbols_file(struct hawk_symbols *symbols,
 				     const struct hawk_symbol_module *module,
 				     struct hawk_symbol_file **ret);
+
+/** Returns the file's unwind tables, read on first use; NULL = none. */
+const struct hawk_cfi *hawk_symbols_file_cfi(struct hawk_symbol_file *file);
 
 /** Returns the difference between addresses in `module` and the file's. */
 uint64_t hawk_symbols_bias(const struct hawk_symbol_file *file,

@@ -44,11 +44,17 @@ static void cleanup_file(struct hawk_symbol_file **file)
 	destroy_file(*file);
 }
 
+static void keep_item(void *item)
+{
+	(void)item; /* belongs to the strings */
+}
+
 void hawk_symbols_destroy(struct hawk_symbols *symbols)
 {
 	if (!symbols)
 		return;
 	hawk_dwarf_store_destroy(&symbols->types);
+	tdestroy(symbols->coroutines, keep_item);
 	hawk_module_tree_destroy(symbols->search.modules);
 	hawk_debuginfod_destroy(symbols->search.debuginfod);
 	tdestroy(symbols->files, destroy_file);
@@ -380,6 +386,14 @@ uint64_t hawk_symbols_bias(const struct hawk_symbol_file *file,
 	if (module->bias != HAWK_SYMBOL_BIAS_UNKNOWN)
 		return module->bias;
 	return file->has_layout ? module->start - file->first_page : module->start;
+}
+
+const struct hawk_cfi *hawk_symbols_file_cfi(struct hawk_symbol_file *file)
+{
+	if (!file->cfi_tried)
+		file->cfi = hawk_cfi_create(file->binary, file->debug);
+	file->cfi_tried = true;
+	return file->cfi;
 }
 
 enum hawk_symbol_status hawk_symbols_status(const struct hawk_symbols *symbols,

@@ -164,6 +164,7 @@ static enum result unwind_by_cfi(struct hawk_symbols *symbols, struct state *sta
 	uint64_t address = state->exact ? pc : pc - 1;
 	struct hawk_symbol_module module;
 	struct hawk_symbol_file *file;
+	const struct hawk_cfi *cfi;
 	struct hawk_cfi_row row;
 	struct hawk_error *err;
 	uint64_t bias;
@@ -176,16 +177,14 @@ static enum result unwind_by_cfi(struct hawk_symbols *symbols, struct state *sta
 		hawk_error_destroy(err);
 		return NO_MEMORY;
 	}
-	if (!file->cfi_tried)
-		file->cfi = hawk_cfi_create(file->binary, file->debug);
-	file->cfi_tried = true;
-	if (!file->cfi)
+	cfi = hawk_symbols_file_cfi(file);
+	if (!cfi)
 		return LOST;
 	bias = hawk_symbols_bias(file, &module);
 	/* The trampoline of signal handlers may begin at the return address, since no call leads to
 	 * it. */
-	if (!hawk_cfi_find(file->cfi, address - bias, &row) &&
-	    (state->exact || !hawk_cfi_find(file->cfi, pc - bias, &row) || !row.signal_frame))
+	if (!hawk_cfi_find(cfi, address - bias, &row) &&
+	    (state->exact || !hawk_cfi_find(cfi, pc - bias, &row) || !row.signal_frame))
 		return LOST;
 	*found = true;
 	*signal = row.signal_frame;

@@ -14,12 +14,13 @@
 #include <unistd.h>
 
 #include "symbols/dwarf_cfi.h"
+#include "hawk/symbols/coroutines.h"
 #include "hawk/symbols/symbols.h"
 #include "symbols/elf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { PROBES = 48 };
+enum { PROBES = 48, ALIGNMENT = 16 };
 
 static volatile uint64_t sink;
 
@@ -80,6 +81,29 @@ static void evaluate(const struct hawk_cfi_row *row)
 	}
 }
 
+/** Takes neighbours for a coroutine's functions. */
+static void look_for_coroutine(struct hawk_symbols *symbols,
+			       const struct hawk_symbol_module *module, const struct hawk_cfi *cfi,
+			       uint64_t address)
+{
+	const struct hawk_coroutine *coroutine;
+	uint64_t start, end, ignored, next = 0;
+
+	if (!hawk_cfi_function(cfi, address, &start, &end))
+		return;
+	for (uint64_t i = 0; !next && i < ALIGNMENT; i++)
+		if (end + i > end && hawk_cfi_function(cfi, end + i, &next, &ignored))
+			break;
+	for (int ended = 0; ended < 2; ended++) {
+		coroutine = hawk_symbols_coroutine(symbols, module, ended ? 0 : start, next);
+		if (!coroutine)
+			continue;
+		require(coroutine->name && coroutine->destroy == next);
+		for (uint64_t i = 0; i < 8; i++)
+			sink += hawk_symbols_coroutine_line(symbols, coroutine, i).line;
+	}
+}
+
 /** Addresses spread over the executable segments, and a few that are nowhere. */
 static void probe(struct hawk_symbols *symbols, const struct hawk_symbol_module *module,
 		  const struct hawk_elf *elf)
@@ -95,6 +119,8 @@ static void probe(struct hawk_symbols *symbols, const struct hawk_symbol_module 
 			uint64_t address = segment->start + step * (uint64_t)k;
 
 			look_up(symbols, module, address);
+			if (cfi)
+				look_for_coroutine(symbols, module, cfi, address);
 			if (cfi && hawk_cfi_find(cfi, address, &row))
 				evaluate(&row);
 		}
