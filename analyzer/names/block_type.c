@@ -19,6 +19,7 @@ enum {
 	/** A hostile core could hold endless distinct words; beyond this many, each is looked up
 	 * whenever it is met. */
 	TABLES_MAX = 1 << 20,
+	PAIRS = 256,
 };
 
 /** Meaning of a word that points into a module. */
@@ -41,6 +42,12 @@ struct hawk_block_types {
 	const struct vtable *latest;
 	struct vtable beyond; /**< the latest one that is not kept */
 	void *arrays;         /**< names of arrays' types */
+	/** Direct-mapped, by a coroutine's functions. An empty slot is correct: 0 is no function.
+	 */
+	struct {
+		uint64_t resume, destroy;
+		const struct hawk_coroutine *coroutine; /**< NULL = none's */
+	} pairs[PAIRS];
 };
 
 static int compare(const void *left, const void *right)
@@ -165,6 +172,42 @@ const char *hawk_block_type_of_array(struct hawk_block_types *types, uint64_t wo
 	return node ? node->text : NULL;
 }
 
+/* Both words must point into the same module, the second one to code: other pairs open no file. */
+static const struct hawk_coroutine *find_coroutine(struct hawk_block_types *types,
+						   const struct hawk_type_words *words)
+{
+	const struct hawk_target *target = types->heap->target;
+	const struct hawk_module *module = hawk_target_module_at(target, words->destroy);
+	const struct hawk_mapping *mapping = hawk_target_mapping_at(target, words->destroy);
+	struct hawk_symbol_module file;
+
+	if (!module || !mapping || !(mapping->flags & HAWK_MAPPING_EXEC) ||
+	    (words->resume && hawk_target_module_at(target, words->resume) != module))
+		return NULL;
+	file = hawk_symbol_module_of(module);
+	return hawk_symbols_coroutine(types->symbols, &file, words->resume, words->destroy);
+}
+
+const struct hawk_coroutine *hawk_block_coroutine(struct hawk_block_types *types,
+						  const struct hawk_type_words *words)
+{
+	size_t slot = (words->destroy / 8 ^ words->resume / 64 ^ words->destroy / 4096) % PAIRS;
+	const struct hawk_coroutine *ret;
+
+	if (!words->destroy)
+		return NULL;
+	(void)pthread_mutex_lock(&types->lock);
+	if (types->pairs[slot].destroy != words->destroy ||
+	    types->pairs[slot].resume != words->resume) {
+		types->pairs[slot].resume = words->resume;
+		types->pairs[slot].destroy = words->destroy;
+		types->pairs[slot].coroutine = find_coroutine(types, words);
+	}
+	ret = types->pairs[slot].coroutine;
+	(void)pthread_mutex_unlock(&types->lock);
+	return ret;
+}
+
 const struct hawk_module_words *hawk_block_types_modules(const struct hawk_block_types *types)
 {
 	return &types->modules;
@@ -196,6 +239,15 @@ static const char *guest_type(const struct hawk_block_types *types, const struct
 	return type ? type->name : NULL;
 }
 
+/* A guess needs a mark, which only the table of types has. */
+static const char *type_of_frame(struct hawk_block_types *types,
+				 const struct hawk_type_words *words)
+{
+	const struct hawk_coroutine *coroutine = hawk_block_coroutine(types, words);
+
+	return coroutine && !coroutine->is_guess ? coroutine->type : NULL;
+}
+
 const char *hawk_block_type_of_words(struct hawk_block_types *types, const struct hawk_block *block,
 				     const struct hawk_type_words *words)
 {
@@ -207,6 +259,8 @@ const char *hawk_block_type_of_words(struct hawk_block_types *types, const struc
 		name = hawk_block_type_of_vtable(types, words->first);
 	if (!name && words->second && block->kind == HAWK_KIND_NEW_ARRAY)
 		name = hawk_block_type_of_array(types, words->second);
+	if (!name)
+		name = type_of_frame(types, words);
 	return name;
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "hawk/base/utf8.h"
+#include "hawk/symbols/coroutines.h"
 
 /** State of a scan of a name. */
 struct scan {
@@ -522,8 +523,14 @@ void hawk_function_name_append(struct hawk_text *text, const char *name, size_t 
 		{append_first_arguments, {true, 2}},
 	};
 	struct hawk_text whole = {0}, shorter = {0};
+	size_t frame = strlen(HAWK_COROUTINE_FRAME);
 
 	hawk_text_puts(text, ""); // never NULL, not even for an empty name
+	if (!strncmp(name, HAWK_COROUTINE_FRAME, frame) && width > frame) {
+		hawk_text_puts(text, HAWK_COROUTINE_FRAME);
+		name += frame;
+		width -= width == SIZE_MAX ? 0 : frame;
+	}
 	if (!tidy(&whole, name)) {
 		hawk_text_deinit(&whole);
 		return;

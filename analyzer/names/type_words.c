@@ -37,5 +37,10 @@ struct hawk_type_words hawk_type_words_at(const struct hawk_module_words *module
 	if (words[0] && words[0] <= (bytes - HAWK_TYPE_WORD_BYTES) / HAWK_TYPE_WORD_BYTES &&
 	    hawk_module_words_have(modules, words[1]))
 		ret.second = words[1];
+	if (words[1] && hawk_module_words_near(modules, words[1]) &&
+	    (!words[0] || hawk_module_words_near(modules, words[0]))) {
+		ret.resume = words[0];
+		ret.destroy = words[1];
+	}
 	return ret;
 }

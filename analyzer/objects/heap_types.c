@@ -64,13 +64,13 @@ static enum hawk_type_origin origin_of(enum hawk_class_kind kind)
 	}
 }
 
-/* Returns the id of a virtual table whose class has no name: of its module's build-id and its
- * place there. */
-static uint64_t id_of_place(const struct stage *stage, uint64_t table)
+/* Returns the id of a type without a name, of its virtual table or function: of that one's module's
+ * build-id and its place there. */
+static uint64_t id_of_place(const struct stage *stage, uint64_t address)
 {
-	const struct hawk_module *module = hawk_target_module_at(stage->heap->target, table);
+	const struct hawk_module *module = hawk_target_module_at(stage->heap->target, address);
 	const struct hawk_class class = {.kind = HAWK_CLASS_VTABLE,
-					 .offset = module ? table - module->bias : 0,
+					 .offset = module ? address - module->bias : 0,
 					 .module = module};
 
 	return hawk_site_class_id(stage->heap->target, &class);
@@ -158,6 +158,20 @@ static struct hawk_error *type_of_word(struct stage *stage, uint64_t word, bool 
 	return err;
 }
 
+static struct hawk_error *type_of_frame(struct stage *stage, const struct hawk_type_words *words,
+					uint32_t *ret)
+{
+	const struct hawk_coroutine *coroutine = hawk_block_coroutine(stage->names, words);
+	struct hawk_type type = {.origin = HAWK_TYPE_COROUTINE};
+
+	if (!coroutine)
+		return NULL;
+	type.name = coroutine->type;
+	type.is_guess = coroutine->is_guess;
+	type.id = coroutine->is_place ? id_of_place(stage, coroutine->resume) : 0;
+	return add(stage, type, ret);
+}
+
 static struct hawk_error *type_of_words(struct stage *stage, uint32_t block, uint32_t *ret)
 {
 	const struct hawk_block_index *index = &stage->heap->index;
@@ -170,6 +184,8 @@ static struct hawk_error *type_of_words(struct stage *stage, uint32_t block, uin
 	*ret = 0;
 	if (words.first)
 		err = type_of_word(stage, words.first, false, ret);
+	if (!err && !*ret && words.destroy)
+		err = type_of_frame(stage, &words, ret);
 	if (err || *ret || !words.second)
 		return err;
 	hawk_heap_next_block(stage->heap, &stage->headers, block, &header);

@@ -28,6 +28,7 @@ const char *hawk_type_origin_name(enum hawk_type_origin origin)
 		[HAWK_TYPE_ANNOTATION] = "annotation",
 		[HAWK_TYPE_GUEST] = "guest",
 		[HAWK_TYPE_VTABLE] = "vtable",
+		[HAWK_TYPE_COROUTINE] = "coroutine",
 		[HAWK_TYPE_DWARF] = "dwarf",
 		[HAWK_TYPE_CONTAINER] = "container",
 		[HAWK_TYPE_INTERNAL] = "internal",

@@ -3,13 +3,15 @@
  * @file
  * The type of a block, if known: the name given with hawk_annotate_type(), a guest's type, or the
  * class whose virtual table its first word points to ("T[]" for new[] arrays, whose first word is
- * the element count). Reads the target; looks up each virtual table once.
+ * the element count), or the coroutine whose frame it is. Reads the target; looks up each virtual
+ * table once.
  */
 #ifndef HAWK_ANALYZER_NAMES_BLOCK_TYPE_H
 #define HAWK_ANALYZER_NAMES_BLOCK_TYPE_H
 
 #include "hawk/heap/heap.h"
 #include "hawk/heap/vtables.h"
+#include "hawk/symbols/coroutines.h"
 #include "hawk/symbols/symbols.h"
 #include "hawk/names/type_words.h"
 
@@ -49,6 +51,11 @@ bool hawk_block_type_is_place(struct hawk_block_types *types, uint64_t word);
 
 /** Likewise for arrays: the class with "[]". */
 const char *hawk_block_type_of_array(struct hawk_block_types *types, uint64_t word);
+
+/** Returns the coroutine whose frame begins with these words; NULL = none. Any thread may call it.
+ */
+const struct hawk_coroutine *hawk_block_coroutine(struct hawk_block_types *types,
+						  const struct hawk_type_words *words);
 
 /** Writes the type words of all blocks of `heap` whose types have names to a snapshot: the address
  * of the virtual table. */

@@ -23,6 +23,9 @@ enum {
 struct hawk_type_words {
 	uint64_t first;  /**< 0 = it points into no module */
 	uint64_t second; /**< the same for an array */
+	/** A coroutine's functions, if both words may be such: they point into modules, or the
+	 * first one is 0. 0 = they are not. */
+	uint64_t resume, destroy;
 };
 
 /** A filter for words that point into modules; rejects nearly all others with one lookup. */
@@ -36,12 +39,18 @@ struct hawk_module_words {
 /** Initializes; the target must outlive it. */
 void hawk_module_words_init(struct hawk_module_words *modules, const struct hawk_target *target);
 
-/** Returns true if `word` is a multiple of 8 inside a module. */
-static inline bool hawk_module_words_have(const struct hawk_module_words *modules, uint64_t word)
+/** Returns true if `word` may be inside a module. */
+static inline bool hawk_module_words_near(const struct hawk_module_words *modules, uint64_t word)
 {
 	uint64_t bit = (word >> HAWK_MODULE_BITS_LOG2) % HAWK_MODULE_BITS;
 
-	return modules->bits[bit / 64] >> bit % 64 & 1 && word % HAWK_TYPE_WORD_BYTES == 0 &&
+	return modules->bits[bit / 64] >> bit % 64 & 1;
+}
+
+/** Returns true if `word` is a multiple of 8 inside a module. */
+static inline bool hawk_module_words_have(const struct hawk_module_words *modules, uint64_t word)
+{
+	return hawk_module_words_near(modules, word) && word % HAWK_TYPE_WORD_BYTES == 0 &&
 	       hawk_target_module_at(modules->target, word);
 }
 

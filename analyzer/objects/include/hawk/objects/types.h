@@ -21,6 +21,7 @@ enum hawk_type_origin {
 	HAWK_TYPE_ANNOTATION, /**< the program named it (hawk_annotation.h) */
 	HAWK_TYPE_GUEST,      /**< an interpreter's object */
 	HAWK_TYPE_VTABLE,     /**< the first word points to a virtual table */
+	HAWK_TYPE_COROUTINE,  /**< the first words point to a coroutine's functions */
 	HAWK_TYPE_DWARF,      /**< typed pointers lead to it */
 	HAWK_TYPE_CONTAINER,  /**< a part of a known container */
 	HAWK_TYPE_INTERNAL,   /**< the C library's or an allocator's own */
