@@ -286,6 +286,7 @@ extern const struct hawk_verb hawk_verb_whatis;
 extern const struct hawk_verb hawk_verb_blocks;
 extern const struct hawk_verb hawk_verb_heap;
 extern const struct hawk_verb hawk_verb_types;
+extern const struct hawk_verb hawk_verb_tasks;
 extern const struct hawk_verb hawk_verb_leaks;
 extern const struct hawk_verb hawk_verb_verify;
 extern const struct hawk_verb hawk_verb_threads;

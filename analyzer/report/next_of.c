@@ -12,6 +12,7 @@
 #include "hawk/report/schema.h"
 #include "hawk/report/source.h"
 #include "hawk/report/suspects.h"
+#include "hawk/report/tasks.h"
 #include "hawk/report/types.h"
 #include "hawk/report/verify.h"
 
@@ -251,6 +252,17 @@ void hawk_next_of_types(const struct hawk_types_report *report, struct hawk_next
 	ret->types = false;
 	if (report->list->count)
 		hawk_next_add(ret, "sites", NULL, NULL, "which groups of blocks hold which");
+}
+
+void hawk_next_of_tasks(const struct hawk_tasks_report *report, struct hawk_next *ret)
+{
+	const struct hawk_tasks *tasks = report->tasks;
+
+	if (tasks->count)
+		hawk_next_add_address(
+			ret, "path",
+			hawk_block_start(&report->pointers->heap->index, tasks->groups[0].example),
+			"what holds a task of the first group");
 }
 
 void hawk_next_of_schema(const struct hawk_schema_report *report, struct hawk_next *ret)

@@ -9,7 +9,7 @@ import shutil
 from support import hawk, holder_world
 from support.mcp_client import Client, without_missing
 
-TOOLS = {"open", "analyze", "leaks", "path", "merge-paths", "refs", "whatis", "retained", "types", "growth", "diff", "sql",
+TOOLS = {"open", "analyze", "leaks", "path", "merge-paths", "refs", "whatis", "retained", "types", "tasks", "growth", "diff", "sql",
          "source"}
 
 

@@ -44,6 +44,7 @@ static const struct hawk_mcp_tool whatis = {
 };
 static const struct hawk_mcp_tool retained = {.verb = &hawk_verb_retained, .word = TOP};
 static const struct hawk_mcp_tool types = {.verb = &hawk_verb_types, .word = TOP};
+static const struct hawk_mcp_tool tasks = {.verb = &hawk_verb_tasks, .word = TOP};
 static const struct hawk_mcp_tool growth = {.verb = &hawk_verb_growth, .word = TOP};
 static const struct hawk_mcp_tool diff = {
 	.verb = &hawk_verb_diff,
@@ -65,8 +66,8 @@ static const struct hawk_mcp_tool source = {
 };
 
 static const struct hawk_mcp_tool *const tools[] = {
-	&hawk_mcp_open, &analyze, &leaks,  &path, &merge_paths, &refs,   &whatis,
-	&retained,      &types,   &growth, &diff, &sql,         &source,
+	&hawk_mcp_open, &analyze, &leaks, &path,   &merge_paths, &refs, &whatis,
+	&retained,      &types,   &tasks, &growth, &diff,        &sql,  &source,
 };
 
 /** Options of verbs that tools have too. A new one that names a file must not come in by itself. */
