@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "hawk/analysis/tasks.h"
 #include "hawk/base/cleanup.h"
 #include "hawk/redact/redact.h"
 #include "session.h"
@@ -42,16 +43,25 @@ static struct hawk_error *make_output(int fd, struct hawk_output **ret)
 static struct hawk_error *write_core(struct hawk_session *session, struct hawk_file_sink *sink,
 				     struct hawk_redact_result *ret)
 {
+	CLEANUP(free_ptr) struct hawk_span *numbers = NULL;
+	struct hawk_redact_input input = {.vtables = &session->vtables};
+	struct hawk_block_types *types;
 	bool blocks;
 	struct hawk_error *err = hawk_session_sites(session);
 
 	blocks = !err && session->heap->knows && !session->heap->refusal;
 	if (blocks)
 		err = hawk_session_graph(session);
-	if (!err)
-		err = hawk_redact_core(session->heap, blocks ? session->graph : NULL,
-				       &session->vtables, sink, ret);
-	return err;
+	if (!err && blocks)
+		err = hawk_session_types(session, &types);
+	if (!err && blocks)
+		err = hawk_tasks_numbers(session->heap, types, &numbers, &input.span_count);
+	if (err)
+		return err;
+	input.heap = session->heap;
+	input.graph = blocks ? session->graph : NULL;
+	input.spans = numbers;
+	return hawk_redact_core(&input, sink, ret);
 }
 
 static struct hawk_error *print(struct hawk_output *output, const char *name,

@@ -178,31 +178,33 @@ static struct hawk_error *write_file(struct writer *writer)
 	return err;
 }
 
-static struct hawk_error *prepare(struct writer *writer, const struct hawk_graph *graph,
-				  const struct hawk_vtables *vtables)
+static struct hawk_error *prepare(struct writer *writer, const struct hawk_redact_input *input)
 {
-	struct hawk_error *err;
+	struct hawk_error *err = NULL;
 
 	writer->from = malloc(WINDOW_BYTES + 2 * HAWK_GRANULE_BYTES);
 	writer->to = malloc(WINDOW_BYTES + 2 * HAWK_GRANULE_BYTES);
 	if (!writer->from || !writer->to)
 		return &hawk_enomem;
-	err = hawk_redactor_find_structures(&writer->redactor);
-	if (!err && graph)
-		err = hawk_redactor_find_verdicts(&writer->redactor, graph, vtables);
+	for (size_t i = 0; !err && i < input->span_count; i++)
+		err = hawk_redactor_add_span(&writer->redactor, input->spans[i].start,
+					     input->spans[i].end);
+	if (!err)
+		err = hawk_redactor_find_structures(&writer->redactor);
+	if (!err && input->graph)
+		err = hawk_redactor_find_verdicts(&writer->redactor, input->graph, input->vtables);
 	writer->redactor.words_kept = writer->redactor.words_zeroed = 0;
 	return err ? err : hawk_core_layout_make(writer->redactor.target, &writer->layout);
 }
 
-struct hawk_error *hawk_redact_core(const struct hawk_heap *heap, const struct hawk_graph *graph,
-				    const struct hawk_vtables *vtables, struct hawk_file_sink *sink,
-				    struct hawk_redact_result *ret)
+struct hawk_error *hawk_redact_core(const struct hawk_redact_input *input,
+				    struct hawk_file_sink *sink, struct hawk_redact_result *ret)
 {
 	struct writer writer = {.sink = sink};
 	struct hawk_error *err;
 
-	hawk_redactor_init(&writer.redactor, heap);
-	err = prepare(&writer, graph, vtables);
+	hawk_redactor_init(&writer.redactor, input->heap);
+	err = prepare(&writer, input);
 	if (!err)
 		err = write_file(&writer);
 	if (!err)

@@ -60,7 +60,8 @@ static void redact(const struct hawk_heap *heap, const struct hawk_graph *graph,
 
 	if (failed(hawk_file_sink_create(&settings, &sink)))
 		return;
-	if (!failed(hawk_redact_core(heap, graph, NULL, sink, &result)) &&
+	if (!failed(hawk_redact_core(&(struct hawk_redact_input){.heap = heap, .graph = graph},
+				     sink, &result)) &&
 	    !failed(hawk_file_sink_finish(sink, &bytes))) {
 		require(!failed(hawk_target_open_core(hawk_file_sink_place(sink), NULL, &copy)));
 		if (!claims_twice(findings))

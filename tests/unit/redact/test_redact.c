@@ -65,7 +65,8 @@ static struct hawk_error *redact_target(struct world *world, struct hawk_target 
 	check(err);
 	check(hawk_heap_load(target, NULL, &world->findings, &heap));
 	check(hawk_graph_make(&heap, NULL, &world->findings, &graph));
-	err = hawk_redact_core(&heap, &graph, NULL, sink, &world->result);
+	err = hawk_redact_core(&(struct hawk_redact_input){.heap = &heap, .graph = &graph}, sink,
+			       &world->result);
 	if (!err)
 		err = hawk_file_sink_finish(sink, &bytes);
 	if (!err)

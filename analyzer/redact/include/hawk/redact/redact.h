@@ -19,12 +19,17 @@ struct hawk_redact_result {
 	uint64_t words_zeroed;
 };
 
-/**
- * Writes the core that `heap` was found in to `sink`. `graph`: of the heap; NULL without blocks.
- * `vtables`: as the graph was made with.
- */
-struct hawk_error *hawk_redact_core(const struct hawk_heap *heap, const struct hawk_graph *graph,
-				    const struct hawk_vtables *vtables, struct hawk_file_sink *sink,
-				    struct hawk_redact_result *ret);
+/** What a core is known by. */
+struct hawk_redact_input {
+	const struct hawk_heap *heap;
+	const struct hawk_graph *graph;     /**< of the heap; NULL without blocks */
+	const struct hawk_vtables *vtables; /**< as the graph was made with */
+	const struct hawk_span *spans;      /**< memory to keep besides */
+	size_t span_count;
+};
+
+/** Writes the core that the heap was found in to `sink`. */
+struct hawk_error *hawk_redact_core(const struct hawk_redact_input *input,
+				    struct hawk_file_sink *sink, struct hawk_redact_result *ret);
 
 #endif
