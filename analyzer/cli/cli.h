@@ -139,6 +139,10 @@ struct hawk_settings {
 		const char *tables; /**< a directory */
 		bool once;
 	} collect;
+	bool running;        /**< the process is read without a stop */
+	uint64_t interval;   /**< of watch: seconds */
+	uint64_t looks;      /**< of watch; 0 = any number */
+	const char *log;     /**< of watch: a file */
 	bool on_stderr;      /**< the answer, unless it goes to a file */
 	bool only_condition; /**< no answer unless it sets the exit code */
 
@@ -307,6 +311,7 @@ extern const struct hawk_verb hawk_verb_export;
 extern const struct hawk_verb hawk_verb_redact;
 extern const struct hawk_verb hawk_verb_pack;
 extern const struct hawk_verb hawk_verb_dump;
+extern const struct hawk_verb hawk_verb_watch;
 extern const struct hawk_verb hawk_verb_handler;
 extern const struct hawk_verb hawk_verb_collect;
 extern const struct hawk_verb hawk_verb_snapshot;

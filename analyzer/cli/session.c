@@ -207,7 +207,8 @@ static struct hawk_error *open_process(struct hawk_session *session,
 	if (settings->watch)
 		return hawk_target_open_watched(settings->watch, &session->findings,
 						&session->target);
-	return hawk_target_open_pid((pid_t)settings->pid, &session->findings, &session->target);
+	return (settings->running ? hawk_target_open_running : hawk_target_open_pid)(
+		(pid_t)settings->pid, &session->findings, &session->target);
 }
 
 struct hawk_error *hawk_session_begin(struct hawk_session *session,

@@ -46,6 +46,7 @@ struct hawk_live {
 	pid_t tid;
 	struct hawk_stopper *stopper;
 	bool released;
+	bool running;   /* was never stopped: any of its memory may vanish */
 	bool ended;     /* the process ended before the release */
 	uint64_t probe; /* an address that was readable at first */
 	bool has_probe;
@@ -59,7 +60,7 @@ struct hawk_live {
 	size_t region_count;
 	size_t region_capacity;
 	uint64_t lost_bytes;           /* readable but not captured */
-	struct hawk_page_cache *cache; /* NULL = released, or out of memory */
+	struct hawk_page_cache *cache; /* NULL = released, running, or out of memory */
 };
 
 static size_t read_page(const void *context, const void *where, uint64_t page, uint8_t *to);
@@ -88,19 +89,33 @@ struct hawk_error *hawk_live_create(int directory, pid_t tid, struct hawk_stoppe
 	return NULL;
 }
 
+void hawk_live_forget(struct hawk_live *live, size_t count)
+{
+	for (size_t i = 0; i < live->region_count; i++)
+		munmap(live->regions[i].start, live->regions[i].bytes);
+	for (size_t i = 0; i < live->mapping_count; i++)
+		hawk_pages_deinit(&live->pages[i]);
+	hawk_page_cache_destroy(live->cache);
+	live->cache = NULL;
+	live->region_count = live->range_count = 0;
+	live->mapping_count = count;
+	live->running = true;
+}
+
+int hawk_live_directory(const struct hawk_live *live)
+{
+	return live->directory;
+}
+
 void hawk_live_close(struct hawk_live *live)
 {
 	if (!live)
 		return;
 	hawk_stopper_destroy(live->stopper);
-	for (size_t i = 0; i < live->region_count; i++)
-		munmap(live->regions[i].start, live->regions[i].bytes);
-	for (size_t i = 0; i < live->mapping_count; i++)
-		hawk_pages_deinit(&live->pages[i]);
+	hawk_live_forget(live, 0);
 	free(live->pages);
 	free(live->regions);
 	free(live->ranges);
-	hawk_page_cache_destroy(live->cache);
 	if (live->memory >= 0)
 		close(live->memory);
 	if (live->pagemap >= 0)
@@ -163,6 +178,8 @@ bool hawk_live_ended(const struct hawk_live *live)
 
 	if (live->released)
 		return live->ended;
+	if (live->running)
+		return hawk_proc_has_ended(live->directory);
 	return !live->has_probe || !read_process(live, live->probe, &byte, 1);
 }
 

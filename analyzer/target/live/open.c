@@ -40,12 +40,6 @@ static struct hawk_error *open_process(pid_t pid, int *ret)
 	return NULL;
 }
 
-/** Returns true if the last thread has ended; the leader alone may have exited. */
-static bool has_ended(const struct hawk_proc_stat *stat)
-{
-	return (stat->state == 'Z' || stat->state == 'X') && stat->thread_count <= 1;
-}
-
 /** Refuses processes that cannot be stopped or have no memory. */
 static struct hawk_error *check_process(pid_t pid, int directory, struct hawk_proc_stat *stat)
 {
@@ -64,7 +58,7 @@ static struct hawk_error *check_process(pid_t pid, int directory, struct hawk_pr
 	if (stat->kernel_thread)
 		return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
 					 "process %d is a kernel thread: it has no heap", pid);
-	if (has_ended(stat))
+	if (hawk_proc_stat_ended(stat))
 		return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
 					 "process %d is a zombie: it has died and its memory is "
 					 "gone",
@@ -278,15 +272,41 @@ static struct hawk_error *check_same(pid_t pid, int directory, const struct hawk
 	struct hawk_proc_stat after;
 	struct hawk_error *error = hawk_proc_stat(directory, "stat", &after);
 
-	if (!error && after.start_ticks == before->start_ticks && !has_ended(&after))
+	if (!error && after.start_ticks == before->start_ticks && !hawk_proc_stat_ended(&after))
 		return NULL;
 	hawk_error_destroy(error);
 	return hawk_error_create(HAWK_ERROR_NOT_FOUND,
 				 "process %d ended before it could be stopped", pid);
 }
 
-/** Opens `pid`, which `watch` has stopped, or which is to be stopped if `watch` is NULL. */
-static struct hawk_error *open_pid(pid_t pid, const struct hawk_watch *watch,
+/** Returns an error in words unless the memory of `pid` may be read. */
+static struct hawk_error *check_right(pid_t pid, int directory)
+{
+	CLEANUP(close_fd) int fd = openat(directory, "mem", O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? hawk_proc_refusal(pid, directory, errno) : NULL;
+}
+
+/** What the process does while it is read. */
+struct manner {
+	const struct hawk_watch *watch; /**< which has stopped it; NULL = it is to be stopped */
+	bool runs;                      /**< it goes on */
+};
+
+static struct hawk_error *stop(pid_t pid, int directory, const struct manner *manner,
+			       struct hawk_stopper **ret)
+{
+	struct hawk_error *error;
+
+	if (manner->watch)
+		return hawk_watch_stopper(manner->watch, directory, ret);
+	if (!manner->runs)
+		return hawk_stopper_create(pid, directory, ret);
+	error = check_right(pid, directory);
+	return error ? error : hawk_stopper_adopt(pid, directory, NULL, 0, ret);
+}
+
+static struct hawk_error *open_pid(pid_t pid, const struct manner *manner,
 				   struct hawk_findings *findings, struct hawk_target **ret)
 {
 	__attribute__((cleanup(cleanup_target))) struct hawk_target *target = NULL;
@@ -304,8 +324,7 @@ static struct hawk_error *open_pid(pid_t pid, const struct hawk_watch *watch,
 	target = hawk_target_create();
 	if (!target)
 		return &hawk_enomem;
-	error = watch ? hawk_watch_stopper(watch, directory, &stopper)
-		      : hawk_stopper_create(pid, directory, &stopper);
+	error = stop(pid, directory, manner, &stopper);
 	if (error)
 		return error;
 	tid = living_thread(stopper, pid);
@@ -320,7 +339,8 @@ static struct hawk_error *open_pid(pid_t pid, const struct hawk_watch *watch,
 	error = check_same(pid, opened, &stat);
 	if (!error)
 		error = read_process(target, opened, pid, tid);
-	if (!error)
+	target->process.table_file = manner->runs;
+	if (!error && !manner->runs)
 		error = add_threads(target, opened, stopper, findings);
 	if (!error)
 		error = hawk_target_find_modules(target, findings);
@@ -339,12 +359,39 @@ static struct hawk_error *open_pid(pid_t pid, const struct hawk_watch *watch,
 struct hawk_error *hawk_target_open_pid(pid_t pid, struct hawk_findings *findings,
 					struct hawk_target **ret)
 {
-	return open_pid(pid, NULL, findings, ret);
+	return open_pid(pid, &(struct manner){0}, findings, ret);
+}
+
+struct hawk_error *hawk_target_open_running(pid_t pid, struct hawk_findings *findings,
+					    struct hawk_target **ret)
+{
+	return open_pid(pid, &(struct manner){.runs = true}, findings, ret);
+}
+
+static bool is_kept(const struct hawk_mapping *mapping, const struct hawk_span *spans, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (spans[i].start < mapping->end && mapping->start < spans[i].end)
+			return true;
+	return false;
+}
+
+bool hawk_target_look_again(struct hawk_target *target, const struct hawk_span *spans, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < target->mapping_count; i++)
+		if (is_kept(&target->mappings[i], spans, count))
+			target->mappings[kept++] = target->mappings[i];
+	target->mapping_count = kept;
+	hawk_live_forget(target->live, kept);
+	read_sizes(&target->process, hawk_live_directory(target->live));
+	return !hawk_live_ended(target->live);
 }
 
 struct hawk_error *hawk_target_open_watched(struct hawk_watch *watch,
 					    struct hawk_findings *findings,
 					    struct hawk_target **ret)
 {
-	return open_pid(hawk_watch_current(watch), watch, findings, ret);
+	return open_pid(hawk_watch_current(watch), &(struct manner){.watch = watch}, findings, ret);
 }

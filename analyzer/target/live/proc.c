@@ -72,6 +72,14 @@ struct hawk_error *hawk_proc_stat(int directory, const char *name, struct hawk_p
 	return NULL;
 }
 
+bool hawk_proc_has_ended(int directory)
+{
+	struct hawk_proc_stat stat = {0};
+	CLEANUP(error) struct hawk_error *error = hawk_proc_stat(directory, "stat", &stat);
+
+	return error || hawk_proc_stat_ended(&stat);
+}
+
 uint64_t hawk_proc_status_number(int directory, const char *key, uint64_t fallback)
 {
 	CLEANUP(text) struct hawk_text text;

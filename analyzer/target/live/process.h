@@ -35,6 +35,15 @@ struct hawk_proc_stat {
 };
 struct hawk_error *hawk_proc_stat(int directory, const char *name, struct hawk_proc_stat *ret);
 
+/** Returns true if the last thread has ended; the leader alone may have exited. */
+static inline bool hawk_proc_stat_ended(const struct hawk_proc_stat *stat)
+{
+	return (stat->state == 'Z' || stat->state == 'X') && stat->thread_count <= 1;
+}
+
+/** Returns true if the process has ended. */
+bool hawk_proc_has_ended(int directory);
+
 /** Returns the number in a line "key:\tvalue" of /proc/PID/status, or `fallback` if missing. */
 uint64_t hawk_proc_status_number(int directory, const char *key, uint64_t fallback);
 
@@ -146,6 +155,13 @@ struct hawk_error *hawk_live_create(int directory, pid_t tid, struct hawk_stoppe
  */
 struct hawk_error *hawk_live_use_mappings(struct hawk_live *live,
 					  const struct hawk_mapping *mappings, size_t count);
+
+/** A process that runs: forgets its touched pages, all copies, and the mappings from number `count`
+ * on. */
+void hawk_live_forget(struct hawk_live *live, size_t count);
+
+/** Returns the open /proc/PID. */
+int hawk_live_directory(const struct hawk_live *live);
 
 /** Returns true if the process ended before the release or has ended now: the data read may be
  * incomplete. */

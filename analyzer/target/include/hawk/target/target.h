@@ -18,6 +18,7 @@
 
 #include "hawk/base/error.h"
 #include "hawk/base/findings.h"
+#include "hawk/base/span.h"
 #include "hawk/target/arch.h"
 
 struct hawk_target;
@@ -114,7 +115,8 @@ struct hawk_process {
 	char name[17];      /**< comm */
 	char arguments[81]; /**< the kernel keeps 80 bytes of them in a core */
 	bool live;          /**< a running or stopped process, not a core */
-	/** A tracer table file, not a core: holds the table's extents only. */
+	/** A tracer table file, or a running process of which only the table is read: holds the
+	 * table's extents, no blocks. */
 	bool table_file;
 	/** Written by "hawk-core redact": pointers are kept, other contents are gone. */
 	bool redacted;
@@ -163,6 +165,18 @@ struct hawk_error *hawk_target_open_core(const char *path, struct hawk_findings 
  */
 struct hawk_error *hawk_target_open_pid(pid_t pid, struct hawk_findings *findings,
 					struct hawk_target **ret);
+
+/**
+ * Opens a process that goes on, to read the tracer's table while it changes; it is a table file to
+ * everyone else. Fails where hawk_target_open_pid() may not stop it.
+ */
+struct hawk_error *hawk_target_open_running(pid_t pid, struct hawk_findings *findings,
+					    struct hawk_target **ret);
+
+/** Such a process: forgets what was read, and all mappings that do not reach into `spans`. Returns
+ * false if it has ended. */
+bool hawk_target_look_again(struct hawk_target *target, const struct hawk_span *spans,
+			    size_t count);
 
 /**
  * Live: copies [address, address + bytes) into this process, so that it stays readable after the
