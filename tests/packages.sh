@@ -79,6 +79,8 @@ lua5.4 command:lua5.4
 musl-tools command:musl-gcc
 stress-ng command:stress-ng
 qemu-user command:qemu-x86_64
+gcc-aarch64-linux-gnu command:aarch64-linux-gnu-gcc
+g++-aarch64-linux-gnu command:aarch64-linux-gnu-g++
 tcl8.6 command:tclsh8.6
 php8.2-cli command:php
 golang-go command:go

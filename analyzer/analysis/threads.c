@@ -234,7 +234,7 @@ static struct hawk_error *take_thread(const struct hawk_threads_wish *wish,
 			     : hawk_symbols_unwind_whole(wish->symbols, thread, &frames);
 	hawk_stack_of_frames(wish->symbols, &frames, &stack);
 	if (!hawk_target_snapshot(wish->target)) {
-		hawk_system_call_find(wish->target, thread, &state->call);
+		hawk_system_call_find(wish->target, wish->symbols, thread, &state->call);
 		find_lock(wish->target, &stack, state);
 	}
 	if (state->lock.address)

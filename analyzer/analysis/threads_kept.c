@@ -18,7 +18,8 @@ struct hawk_error *hawk_threads_save(const struct hawk_threads *threads,
 	for (uint32_t i = 0; i < threads->count; i++) {
 		const struct hawk_thread_work *work = &threads->items[i];
 
-		hawk_column_put(&piece.column, work->call.is_inside);
+		hawk_column_put(&piece.column,
+				work->call.is_inside | (uint32_t)work->call.has_result << 1);
 		hawk_column_put(&piece.column, work->call.number);
 		for (size_t j = 0; j < HAWK_CALL_ARGUMENTS; j++)
 			hawk_column_put(&piece.column, work->call.arguments[j]);
@@ -34,7 +35,10 @@ struct hawk_error *hawk_threads_save(const struct hawk_threads *threads,
 static void read_work(const struct hawk_target *target, struct hawk_cursor *from,
 		      struct hawk_thread_work *ret)
 {
-	ret->call.is_inside = hawk_column_get_below(from, 1);
+	uint64_t bits = hawk_column_get_below(from, 3);
+
+	ret->call.is_inside = bits & 1;
+	ret->call.has_result = bits >> 1;
 	ret->call.number = hawk_column_get(from);
 	for (size_t i = 0; i < HAWK_CALL_ARGUMENTS; i++)
 		ret->call.arguments[i] = hawk_column_get(from);

@@ -16,6 +16,7 @@
 
 #include "hawk/base/parallel.h"
 #include "hawk/base/numbers.h"
+#include "hawk/libc/thread_pointers.h"
 #include "hawk/target/watch.h"
 #include "session.h"
 
@@ -246,6 +247,8 @@ struct hawk_error *hawk_session_open(struct hawk_session *session,
 		err = open_file(session, core, &session->target);
 	else
 		err = open_process(session, settings);
+	if (!err)
+		err = hawk_thread_pointers_find(session->target, &session->findings);
 	if (!err && settings->table_file)
 		err = attach_table(session, settings->table_file);
 	if (err)

@@ -116,10 +116,21 @@ static struct hawk_error *exclude_arenas(const struct hawk_roots_finder *finder)
 	return err;
 }
 
+/* Returns the end of an ended thread's descriptor; its thread-local storage is dead. */
+static uint64_t end_of_descriptor(const struct hawk_roots_finder *finder,
+				  const struct hawk_stack *stack)
+{
+	const struct hawk_arch *arch = hawk_target_arch(finder->heap->target);
+	uint64_t head_end = stack->descriptor + finder->stacks.below + arch->tls_head_bytes;
+
+	return arch->tls_variant == HAWK_TLS_BELOW || head_end > stack->end ? stack->end : head_end;
+}
+
 /* Excludes the stacks of ended threads. Their descriptors still hold vectors of thread-local
  * storage and the results for pthread_join(). */
 static struct hawk_error *add_ended_stacks(const struct hawk_roots_finder *finder)
 {
+	const struct hawk_arch *arch = hawk_target_arch(finder->heap->target);
 	size_t count;
 	const struct hawk_mapping *mappings = hawk_target_mappings(finder->heap->target, &count);
 	struct hawk_error *err = NULL;
@@ -128,21 +139,24 @@ static struct hawk_error *add_ended_stacks(const struct hawk_roots_finder *finde
 		const struct hawk_stack *stack = &finder->stacks.items[i];
 		const struct hawk_mapping *mapping =
 			hawk_target_mapping_at(finder->heap->target, stack->descriptor);
+		uint64_t end;
 
 		if (!stack->ended || !mapping)
 			continue;
+		end = end_of_descriptor(finder, stack);
 		err = hawk_roots_claim_nobodys(finder, stack->start, stack->descriptor);
+		if (!err && end < stack->end)
+			err = hawk_roots_claim_nobodys(finder, end, stack->end);
 		if (!err)
 			err = hawk_roots_add_range(
 				finder->ranges,
 				(struct hawk_root_range){
 					.start = stack->descriptor,
-					.end = stack->end < mapping->end ? stack->end
-									 : mapping->end,
+					.end = end < mapping->end ? end : mapping->end,
 					.kind = HAWK_ROOT_OTHER,
 					.owner = (uint32_t)(mapping - mappings),
-					.vector = hawk_tls_vector_of(finder->stacks.layout,
-								     stack->descriptor),
+					.vector = hawk_tls_vector_of(
+						arch, stack->descriptor + finder->stacks.below),
 				});
 	}
 	return err;
@@ -285,7 +299,7 @@ struct hawk_error *hawk_root_ranges_find(const struct hawk_heap *heap, struct ha
 	struct hawk_error *err = hawk_stacks_find(heap->target, &finder.stacks);
 
 	ret->stacks_incomplete = finder.stacks.incomplete;
-	finder.tls_bytes = hawk_tls_static_bytes(heap->target, finder.stacks.layout);
+	finder.tls_bytes = hawk_tls_static_bytes(heap->target);
 	if (!err)
 		err = add_claims(&finder);
 	if (!err)

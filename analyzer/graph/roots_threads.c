@@ -78,7 +78,7 @@ static bool is_context(const struct hawk_arch_context *context, const uint8_t *b
 
 	return word_at(bytes, 0) <= context->flags_max && !word_at(bytes, context->link) &&
 	       stack <= address && address - stack < word_at(bytes, context->stack_bytes) &&
-	       (word_at(bytes, context->segments) & UINT16_MAX) == context->code_segment;
+	       (word_at(bytes, context->mark) & UINT16_MAX) == context->mark_low;
 }
 
 /* Returns the lowest stack pointer in use. It is not `sp` in a signal handler whose stack is a
@@ -176,8 +176,7 @@ struct hawk_error *hawk_roots_add_tls(const struct hawk_roots_finder *finder,
 	struct hawk_root_range range = {
 		.kind = HAWK_ROOT_TLS,
 		.owner = owner,
-		.vector = hawk_tls_vector_of(finder->stacks.layout,
-					     hawk_stacks_descriptor(&finder->stacks, tls)),
+		.vector = hawk_tls_vector_of(hawk_target_arch(finder->heap->target), tls),
 	};
 	struct hawk_span around =
 		hawk_tls_around(hawk_target_arch(finder->heap->target), tls, finder->tls_bytes);

@@ -144,7 +144,7 @@ static struct hawk_error *add_row(struct hawk_block_index *index, const struct h
 	assert(!(block->start & ((1u << hawk_block_index_granule_log2(index)) - 1)));
 	if (block->start >= HAWK_INDEXED_END || block->size > HAWK_INDEXED_END - block->start)
 		return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
-					 "there are blocks above 47 bits of address");
+					 "there are blocks above 48 bits of address");
 	if (index->count >= HAWK_BLOCKS_MAX)
 		return hawk_error_create(HAWK_ERROR_UNSUPPORTED, "there are more than %u blocks",
 					 HAWK_BLOCKS_MAX);

@@ -95,6 +95,7 @@ static int by_address(const void *left, const void *right)
 /* Finds the vectors that lead to threads' own storage. The C library allocates them. */
 static struct hawk_error *find_vectors(struct native *native)
 {
+	const struct hawk_arch *arch = hawk_target_arch(native->target);
 	struct hawk_near near = {.target = native->target};
 	size_t count;
 	const struct hawk_thread *threads = hawk_target_threads(native->target, &count);
@@ -104,7 +105,7 @@ static struct hawk_error *find_vectors(struct native *native)
 		return &hawk_enomem;
 	for (size_t i = 0; i < count; i++) {
 		struct hawk_tls_vector vector =
-			hawk_tls_vector_of(NULL, hawk_thread_pointer(&threads[i]));
+			hawk_tls_vector_of(arch, hawk_thread_pointer(&threads[i]));
 		uint64_t entry;
 
 		if (hawk_word(&near, vector.address, &entry))

@@ -10,7 +10,7 @@
 
 struct hawk_thread_words {
 	const struct hawk_target *target;
-	uint64_t first, last; /**< distances below the thread pointer, multiples of 8 */
+	uint64_t first, last; /**< distances (hawk_tls_at()), multiples of 8 */
 	/** Returns the number of the arena to which a word leads, or HAWK_NOT_KNOWN. */
 	uint32_t (*arena_at)(const void *context, uint64_t word);
 	const void *context;

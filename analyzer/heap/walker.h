@@ -51,7 +51,7 @@ static inline bool hawk_half(struct hawk_near *near, uint64_t address, uint32_t 
 	return hawk_near_read(near, address, ret, sizeof(*ret)) == sizeof(*ret);
 }
 
-/** Returns the thread pointer; thread-local storage lies below it. */
+/** Returns the thread pointer; hawk_tls_at() leads from it to thread-local storage. */
 static inline uint64_t hawk_thread_pointer(const struct hawk_thread *thread)
 {
 	return thread->thread_pointer & -UINT64_C(8);

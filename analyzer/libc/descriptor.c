@@ -22,39 +22,44 @@ enum {
 
 bool hawk_is_descriptor(const struct hawk_descriptors *descriptors, uint64_t address)
 {
-	uint64_t first, self;
+	const struct hawk_own_pointer *own = descriptors->layout->own;
+	uint64_t word;
 
-	return address && address % descriptors->layout->alignment == 0 &&
-	       hawk_target_read_some(descriptors->target, address, &first, WORD) == WORD &&
-	       first == address &&
-	       hawk_target_read_some(descriptors->target, address + descriptors->layout->self,
-				     &self, WORD) == WORD &&
-	       self == address;
+	if (!address || address % descriptors->layout->alignment)
+		return false;
+	for (unsigned i = 0; i < sizeof(descriptors->layout->own) / sizeof(*own); i++)
+		if (hawk_target_read_some(descriptors->target, address + own[i].at, &word, WORD) !=
+			    WORD ||
+		    word != address + own[i].to)
+			return false;
+	return true;
 }
 
 uint64_t hawk_descriptor_of(const struct hawk_descriptors *descriptors,
 			    const struct hawk_thread *thread)
 {
-	uint64_t address = thread->thread_pointer - descriptors->layout->below;
+	uint64_t address = thread->thread_pointer - descriptors->below;
 
 	return hawk_is_descriptor(descriptors, address) ? address : 0;
 }
 
-const struct hawk_thread_layout *hawk_descriptor_layout(const struct hawk_target *target)
+struct hawk_descriptors hawk_descriptors_of(const struct hawk_target *target)
 {
-	struct hawk_descriptors descriptors = {.target = target};
+	struct hawk_descriptors ret = {.target = target,
+				       .layout = hawk_thread_layout_of(hawk_target_arch(target))};
 	size_t count;
 	const struct hawk_thread *threads = hawk_target_threads(target, &count);
 
-	for (size_t row = 0; row < HAWK_LIBC_VERSIONS; row++) {
-		if (descriptors.layout == hawk_libc_versions[row].threads)
-			continue;
-		descriptors.layout = hawk_libc_versions[row].threads;
-		for (size_t i = 0; i < count; i++)
-			if (hawk_descriptor_of(&descriptors, &threads[i]))
-				return descriptors.layout;
+	for (size_t i = 0; i < count; i++) {
+		ret.below = 0;
+		do {
+			if (hawk_descriptor_of(&ret, &threads[i]))
+				return ret;
+			ret.below += ret.layout->below_step;
+		} while (ret.layout->below_step && ret.below <= DESCRIPTOR_BYTES_MAX);
 	}
-	return NULL;
+	ret.layout = NULL;
+	return ret;
 }
 
 static uint64_t word_at(const uint8_t *bytes, size_t offset)

@@ -11,13 +11,15 @@
 /** Descriptors in the memory of `target`. */
 struct hawk_descriptors {
 	const struct hawk_target *target;
-	const struct hawk_thread_layout *layout;
+	const struct hawk_thread_layout *layout; /**< NULL = no thread pointer leads to one */
+	uint64_t below; /**< bytes from a descriptor to the thread pointer */
 };
 
-/** Returns the layout by which a thread pointer of the target leads to a descriptor, or NULL. */
-const struct hawk_thread_layout *hawk_descriptor_layout(const struct hawk_target *target);
+/** Returns how to find descriptors in the target. */
+struct hawk_descriptors hawk_descriptors_of(const struct hawk_target *target);
 
-/** Returns the address of the thread's descriptor, or 0 if its thread pointer leads to none. */
+/** Returns the address of the thread's descriptor, or 0 if its thread pointer leads to none. There
+ * must be a layout. */
 uint64_t hawk_descriptor_of(const struct hawk_descriptors *descriptors,
 			    const struct hawk_thread *thread);
 

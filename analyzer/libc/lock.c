@@ -57,10 +57,9 @@ static uint32_t read_number(const struct hawk_target *target, uint64_t address)
 
 uint32_t hawk_lock_tid_of(const struct hawk_target *target, const struct hawk_thread *thread)
 {
-	const struct hawk_thread_layout *layout = hawk_descriptor_layout(target);
-	const struct hawk_descriptors descriptors = {.target = target, .layout = layout};
-	uint64_t descriptor = layout ? hawk_descriptor_of(&descriptors, thread) : 0;
-	uint32_t tid = descriptor ? read_number(target, descriptor + layout->tid) : 0;
+	const struct hawk_descriptors in = hawk_descriptors_of(target);
+	uint64_t descriptor = in.layout ? hawk_descriptor_of(&in, thread) : 0;
+	uint32_t tid = descriptor ? read_number(target, descriptor + in.layout->tid) : 0;
 
 	return tid ? tid : thread->tid;
 }
@@ -107,16 +106,16 @@ static uint64_t find_start(const struct hawk_target *target, const struct hawk_f
 /* The thread whose descriptor holds the word that the kernel clears at its end. */
 static uint32_t joined_thread(const struct hawk_target *target, uint64_t address)
 {
-	const struct hawk_thread_layout *layout = hawk_descriptor_layout(target);
-	const struct hawk_descriptors descriptors = {.target = target, .layout = layout};
+	const struct hawk_descriptors in = hawk_descriptors_of(target);
 
-	if (!layout || !hawk_is_descriptor(&descriptors, address - layout->tid))
+	if (!in.layout || !hawk_is_descriptor(&in, address - in.layout->tid))
 		return 0;
 	return read_number(target, address);
 }
 
 static uint32_t stream_owner(const struct hawk_target *target, uint64_t address)
 {
+	const struct hawk_descriptors in = hawk_descriptors_of(target);
 	uint64_t owner = 0;
 	size_t count;
 	const struct hawk_thread *threads = hawk_target_threads(target, &count);
@@ -125,7 +124,7 @@ static uint32_t stream_owner(const struct hawk_target *target, uint64_t address)
 	    sizeof(owner))
 		return 0;
 	for (size_t i = 0; i < count && owner; i++)
-		if (threads[i].thread_pointer == owner)
+		if (threads[i].thread_pointer - in.below == owner)
 			return hawk_lock_tid_of(target, &threads[i]);
 	return 0;
 }

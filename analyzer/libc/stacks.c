@@ -226,10 +226,11 @@ static struct hawk_error *add_live(const struct hawk_descriptors *in, struct haw
 
 struct hawk_error *hawk_stacks_find(const struct hawk_target *target, struct hawk_stacks *ret)
 {
-	struct hawk_descriptors in = {target, hawk_descriptor_layout(target)};
+	struct hawk_descriptors in = hawk_descriptors_of(target);
 	struct hawk_error *err;
 
 	ret->layout = in.layout;
+	ret->below = in.below;
 	if (!in.layout)
 		return NULL;
 	err = add_live(&in, ret);
@@ -254,14 +255,9 @@ static size_t below(const struct hawk_stacks *stacks, uint64_t address)
 		       : 0;
 }
 
-uint64_t hawk_stacks_descriptor(const struct hawk_stacks *stacks, uint64_t thread_pointer)
-{
-	return thread_pointer - (stacks->layout ? stacks->layout->below : 0);
-}
-
 const struct hawk_stack *hawk_stacks_of(const struct hawk_stacks *stacks, uint64_t thread_pointer)
 {
-	uint64_t descriptor = hawk_stacks_descriptor(stacks, thread_pointer);
+	uint64_t descriptor = thread_pointer - stacks->below;
 	size_t i = below(stacks, descriptor);
 
 	if (!i || stacks->items[i - 1].descriptor != descriptor || stacks->items[i - 1].ended)
@@ -288,7 +284,7 @@ static struct hawk_span tid_of(const struct hawk_thread_layout *layout, uint64_t
 static size_t list_numbers(const struct hawk_target *target, const struct hawk_stacks *stacks,
 			   struct hawk_span *ret)
 {
-	struct hawk_descriptors in = {target, stacks->layout};
+	struct hawk_descriptors in = {target, stacks->layout, stacks->below};
 	size_t count, found = 0;
 	const struct hawk_thread *threads = hawk_target_threads(target, &count);
 

@@ -23,12 +23,6 @@ enum {
 	THREAD_POINTER_ALIGNMENT = 64,
 };
 
-/* Returns the last row if no layout is known. */
-static const struct hawk_thread_layout *known(const struct hawk_thread_layout *layout)
-{
-	return layout ? layout : hawk_libc_versions[HAWK_LIBC_VERSIONS - 1].threads;
-}
-
 static uint64_t up(uint64_t bytes, uint64_t alignment)
 {
 	return (bytes + alignment - 1) / alignment * alignment;
@@ -61,18 +55,19 @@ static bool add_module(const struct hawk_target *target, const struct hawk_modul
 	return count == header.e_phnum;
 }
 
-uint64_t hawk_tls_static_bytes(const struct hawk_target *target,
-			       const struct hawk_thread_layout *layout)
+uint64_t hawk_tls_static_bytes(const struct hawk_target *target)
 {
+	const struct hawk_arch *arch = hawk_target_arch(target);
 	size_t count;
 	const struct hawk_module *modules = hawk_target_modules(target, &count);
-	uint64_t bytes = 0;
+	uint64_t bytes = arch->tls_head_bytes;
 	bool any = false;
 
 	for (size_t i = 0; i < count && bytes < TLS_BYTES_MAX; i++)
 		if (!modules[i].vdso)
 			any |= add_module(target, &modules[i], &bytes);
-	return any ? up(bytes + known(layout)->tls_surplus, THREAD_POINTER_ALIGNMENT) : 0;
+	return any ? up(bytes + hawk_thread_layout_of(arch)->tls_surplus, THREAD_POINTER_ALIGNMENT)
+		   : 0;
 }
 
 uint64_t hawk_tls_start(const struct hawk_arch *arch, uint64_t thread_pointer,
@@ -97,9 +92,10 @@ struct hawk_span hawk_tls_around(const struct hawk_arch *arch, uint64_t thread_p
 	};
 }
 
-struct hawk_tls_vector hawk_tls_vector_of(const struct hawk_thread_layout *layout,
-					  uint64_t descriptor)
+struct hawk_tls_vector hawk_tls_vector_of(const struct hawk_arch *arch, uint64_t thread_pointer)
 {
-	return (struct hawk_tls_vector){.address = descriptor + known(layout)->vector,
-					.entry = known(layout)->vector_entry};
+	const struct hawk_thread_layout *layout = hawk_thread_layout_of(arch);
+
+	return (struct hawk_tls_vector){.address = thread_pointer + layout->vector,
+					.entry = layout->vector_entry};
 }

@@ -179,14 +179,15 @@ static bool find_frame(const struct frames *frames, uint64_t address, uint64_t r
 static void name_stack(struct hawk_root_namer *namer, const struct hawk_root *root,
 		       struct hawk_root_name *name)
 {
+	const struct hawk_arch *arch = hawk_target_arch(namer->target);
 	size_t count, frame;
 	const struct hawk_thread *thread = &hawk_target_threads(namer->target, &count)[root->owner];
 	struct frames *frames = &namer->threads[root->owner];
 
 	unwind(namer, thread, frames);
 	name->offset = (int64_t)(root->address - thread->sp);
-	if (!find_frame(frames, root->address, hawk_target_arch(namer->target)->red_zone_bytes,
-			&frame))
+	name->stack_pointer = arch->registers[arch->sp].name;
+	if (!find_frame(frames, root->address, arch->red_zone_bytes, &frame))
 		return;
 	name->has_frame = true;
 	name->frame = (uint32_t)frame;
@@ -206,7 +207,7 @@ static void name_tls(struct hawk_root_namer *namer, const struct hawk_root *root
 	name->offset = (int64_t)(root->address - pointer);
 	while (main < count && !modules[main].main)
 		main++;
-	if (root->address >= pointer || main == count)
+	if (main == count)
 		return;
 	module = hawk_symbol_module_of(&modules[main]);
 	if (hawk_error_swallow(hawk_symbols_tls_place(namer->symbols, &module, root->address,

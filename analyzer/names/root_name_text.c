@@ -58,7 +58,7 @@ static void append_stack(struct hawk_text *text, const struct hawk_root_name *na
 		append_quoted(text, name->variable, width);
 		return;
 	}
-	hawk_text_puts(text, ", rsp");
+	hawk_text_printf(text, ", %s", name->stack_pointer);
 	append_offset(text, name->offset);
 }
 

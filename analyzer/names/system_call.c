@@ -14,13 +14,18 @@
 #include "hawk/base/quantity.h"
 #include "hawk/target/arch.h"
 
-enum { ARCH_64_BIT_LITTLE_ENDIAN = 0xc0, NANOSECONDS = 1000000000, SECONDS_MAX = 1000000000 };
+enum {
+	ARCH_64_BIT_LITTLE_ENDIAN = 0xc0,
+	NANOSECONDS = 1000000000,
+	SECONDS_MAX = 1000000000,
+	ERRORS_MAX = 4095
+};
 
 /** Arguments: d number, x address, u size, o flags, t struct timespec, m milliseconds. */
 static const struct {
 	const char *name;
 	const char *arguments;
-} calls[] = {
+} known_calls[] = {
 	{"accept", "dxx"},
 	{"accept4", "dxxo"},
 	{"clock_nanosleep", "dot"},
@@ -81,8 +86,17 @@ void hawk_system_call_name(const struct hawk_target *target, struct hawk_system_
 	free(name);
 }
 
-void hawk_system_call_find(const struct hawk_target *target, const struct hawk_thread *thread,
-			   struct hawk_system_call *ret)
+/* Returns true if the instruction at `address` makes a system call. */
+static bool calls(struct hawk_symbols *symbols, const struct hawk_arch *arch, uint64_t address)
+{
+	uint32_t word;
+
+	return hawk_symbols_read_code(symbols, address, &word, sizeof(word)) &&
+	       word == arch->call_instruction;
+}
+
+void hawk_system_call_find(const struct hawk_target *target, struct hawk_symbols *symbols,
+			   const struct hawk_thread *thread, struct hawk_system_call *ret)
 {
 	const struct hawk_arch *arch = hawk_target_arch(target);
 	uint64_t number = thread->registers[arch->call];
@@ -90,6 +104,14 @@ void hawk_system_call_find(const struct hawk_target *target, const struct hawk_t
 	*ret = (struct hawk_system_call){.number = number};
 	if (!thread->pc || number > INT32_MAX)
 		return;
+	/* The kernel moves the program counter of an interrupted call back to its instruction. */
+	if (arch->call_instruction && !calls(symbols, arch, thread->pc)) {
+		uint64_t result = thread->registers[arch->call_arguments[0]];
+
+		if (!calls(symbols, arch, thread->pc - sizeof(uint32_t)))
+			return;
+		ret->has_result = -result <= ERRORS_MAX;
+	}
 	ret->is_inside = true;
 	for (size_t i = 0; i < HAWK_CALL_ARGUMENTS; i++)
 		ret->arguments[i] = thread->registers[arch->call_arguments[i]];
@@ -140,13 +162,16 @@ void hawk_system_call_append(const struct hawk_target *target, const struct hawk
 {
 	const char *arguments = NULL;
 
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-		if (!strcmp(calls[i].name, call->name))
-			arguments = calls[i].arguments;
+	for (size_t i = 0; i < sizeof(known_calls) / sizeof(known_calls[0]); i++)
+		if (!strcmp(known_calls[i].name, call->name))
+			arguments = known_calls[i].arguments;
 	hawk_text_printf(text, "%s(", call->name);
 	for (size_t i = 0; arguments && arguments[i]; i++) {
 		hawk_text_puts(text, i ? ", " : "");
-		append_argument(target, arguments[i], call->arguments[i], text);
+		if (i || !call->has_result)
+			append_argument(target, arguments[i], call->arguments[i], text);
+		else
+			hawk_text_puts(text, "?");
 	}
 	hawk_text_puts(text, arguments ? ")" : "...)");
 }

@@ -13,6 +13,7 @@
 enum {
 	NT_GDB_TDESC_NOTE = 0xff000000,
 	WORD = 8,
+	CALLS_MAX = 1024,
 
 	/* struct elf_prpsinfo of 64-bit machines */
 	PRPSINFO_ARGUMENTS = 56,
@@ -27,6 +28,14 @@ static void copy(uint8_t *to, const uint8_t *from, size_t start, size_t end, siz
 		end = size;
 	if (start < end)
 		memcpy(to + start, from + start, end - start);
+}
+
+/* Returns true for a register that locates the thread or holds no data. That of system calls holds
+ * data outside of calls; numbers of calls are small. */
+static bool is_kept_register(const struct hawk_arch *arch, unsigned number, uint64_t value)
+{
+	return arch->registers[number].use != HAWK_REGISTER_DATA ||
+	       (number == arch->call && value < CALLS_MAX);
 }
 
 /* Copies the words of [start, end) that are addresses. */
@@ -46,14 +55,18 @@ static void copy_status(struct hawk_redactor *redactor, uint8_t *to, const uint8
 			size_t size)
 {
 	const struct hawk_arch *arch = hawk_target_arch(redactor->target);
-	size_t start = arch->status_registers, end = start + WORD * arch->register_count;
+	size_t start = arch->status_registers, end = start + WORD * arch->status_count;
 
 	copy(to, from, 0, arch->status_times, size);
 	copy_pointers(redactor, to, from, start, size < end ? size : end);
-	/* The other registers locate the thread and hold no data. */
-	for (unsigned i = 0; i < arch->register_count; i++)
-		if (arch->registers[i].use != HAWK_REGISTER_DATA)
-			copy(to, from, start + WORD * i, start + WORD * i + WORD, size);
+	for (unsigned i = 0; i < arch->status_count && start + WORD * i + WORD <= size; i++) {
+		size_t at = start + WORD * i;
+		uint64_t value;
+
+		memcpy(&value, from + at, sizeof(value));
+		if (is_kept_register(arch, i, value))
+			copy(to, from, at, at + WORD, size);
+	}
 	copy(to, from, end, size, size);
 }
 
@@ -99,6 +112,16 @@ static void copy_core_note(struct hawk_redactor *redactor, const struct note *no
 	}
 }
 
+/* Returns true for notes that hold no data. */
+static bool is_kept_whole(const struct hawk_arch *arch, const struct note *note)
+{
+	if (!strcmp(note->owner, "GDB"))
+		return note->type == (uint32_t)NT_GDB_TDESC_NOTE;
+	return !strcmp(note->owner, "LINUX") && note->type &&
+	       (note->type == arch->vectors_layout_note ||
+		note->type == arch->thread_pointer_note || note->type == arch->code_mask_note);
+}
+
 static void copy_note(struct hawk_redactor *redactor, const struct note *note, uint8_t *to,
 		      const uint8_t *from)
 {
@@ -108,9 +131,7 @@ static void copy_note(struct hawk_redactor *redactor, const struct note *note, u
 		copy_core_note(redactor, note, to, from);
 	else if (!strcmp(note->owner, "LINUX") && note->type == arch->vectors_note)
 		copy_vectors(redactor, to, from, note->size);
-	else if ((!strcmp(note->owner, "LINUX") && arch->vectors_layout_note &&
-		  note->type == arch->vectors_layout_note) ||
-		 (!strcmp(note->owner, "GDB") && note->type == (uint32_t)NT_GDB_TDESC_NOTE))
+	else if (is_kept_whole(arch, note))
 		copy(to, from, 0, note->size, note->size);
 }
 

@@ -133,9 +133,9 @@ static uint64_t word_at(const struct piece *piece, uint64_t address)
 	return word;
 }
 
-static bool is_segments(const struct hawk_arch_context *context, uint64_t word)
+static bool is_mark(const struct hawk_arch_context *context, uint64_t word)
 {
-	return word == context->segments_value || word == context->code_segment;
+	return word == context->mark_value || word == context->mark_low;
 }
 
 /* Returns true for words of a signal's context: from the segments, and the size of the alternate
@@ -144,9 +144,8 @@ static bool is_of_context(const struct piece *piece, uint64_t address, uint64_t 
 {
 	const struct hawk_arch_context *context = piece->redactor->context;
 
-	return is_segments(context, word) ||
-	       is_segments(context,
-			   word_at(piece, address + context->segments - context->stack_bytes));
+	return is_mark(context, word) ||
+	       is_mark(context, word_at(piece, address + context->mark - context->stack_bytes));
 }
 
 static bool keeps_word(const struct piece *piece, uint64_t address, uint64_t word)

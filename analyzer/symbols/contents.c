@@ -38,6 +38,17 @@ const uint8_t *hawk_symbols_bytes(struct hawk_symbols *symbols, uint64_t address
 	return module ? bytes_of(symbols, module, address, available) : NULL;
 }
 
+bool hawk_symbols_read_code(struct hawk_symbols *symbols, uint64_t address, void *to, size_t bytes)
+{
+	uint64_t available;
+	const uint8_t *file = hawk_symbols_bytes(symbols, address, &available);
+
+	if (!file || available < bytes)
+		return hawk_target_read_some(symbols->target, address, to, bytes) == bytes;
+	memcpy(to, file, bytes);
+	return true;
+}
+
 struct hawk_error *hawk_symbols_each_object(struct hawk_symbols *symbols,
 					    const struct hawk_symbol_module *module,
 					    const char *prefix, hawk_object_function *take,

@@ -98,7 +98,7 @@ bool hawk_cfi_run(const struct hawk_cie *cie, struct hawk_cursor program, uint64
 /** The input of an expression. */
 struct hawk_expression_source {
 	const uint64_t *registers; /**< HAWK_CFI_REGISTERS values */
-	uint32_t known;            /**< bit per register that has a value */
+	uint64_t known;            /**< bit per register that has a value */
 	uint64_t bias;             /**< added to DW_OP_addr */
 	bool (*read)(void *context, uint64_t address, void *to, size_t bytes);
 	void *context;

@@ -16,6 +16,8 @@ enum {
 	STEPS_MAX = 100000,
 	STACK_MAX = 64,
 	EXPRESSION_STEPS_MAX = 1000, /**< DW_OP_bra and DW_OP_skip can go round in circles */
+	CFA_AARCH64_NEGATE_RA_STATE_WITH_PC = 0x2c,
+	CFA_AARCH64_NEGATE_RA_STATE = 0x2d,
 	OPERAND = 0x3f, /**< the low bits of the three instructions that carry an operand there */
 };
 
@@ -218,7 +220,10 @@ static bool run_other(struct machine *machine, struct hawk_cursor *cursor, uint8
 	case DW_CFA_GNU_args_size:
 		hawk_cfi_uleb(cursor);
 		return true;
-	default: /* DW_CFA_set_loc too: no compiler for x86-64 writes it */
+	case CFA_AARCH64_NEGATE_RA_STATE: /* signed or not, a return address is stripped */
+	case CFA_AARCH64_NEGATE_RA_STATE_WITH_PC:
+		return true;
+	default: /* DW_CFA_set_loc too: no compiler writes it for these machines */
 		return false;
 	}
 }
@@ -305,7 +310,7 @@ static uint64_t peek(struct evaluation *evaluation, size_t below)
 
 static void push_register(struct evaluation *evaluation, uint64_t number, int64_t offset)
 {
-	if (number >= HAWK_CFI_REGISTERS || !(evaluation->source->known & 1u << number))
+	if (number >= HAWK_CFI_REGISTERS || !(evaluation->source->known >> number & 1))
 		evaluation->failed = true;
 	else
 		push(evaluation, evaluation->source->registers[number] + (uint64_t)offset);

@@ -73,13 +73,13 @@ bool hawk_dwarf_thread_local_at(struct hawk_symbols *symbols,
 {
 	struct hawk_symbol_file *file = file_of(symbols, module);
 	const struct hawk_dwarf_index *index = file ? hawk_dwarf_index_of(file->dwarf) : NULL;
-	uint64_t start;
+	struct hawk_span block;
 
-	if (!index || !file->binary || !hawk_elf_tls_start(file->binary, thread_pointer, &start) ||
-	    address < start ||
-	    !find_static(symbols, file->dwarf, &index->thread_locals, address - start, ret))
+	if (!index || !file->binary || !hawk_elf_tls_block(file->binary, thread_pointer, &block) ||
+	    address < block.start ||
+	    !find_static(symbols, file->dwarf, &index->thread_locals, address - block.start, ret))
 		return false;
-	ret->address += start;
+	ret->address += block.start;
 	return true;
 }
 
@@ -119,7 +119,7 @@ void hawk_dwarf_statics(struct hawk_symbols *symbols, const struct hawk_symbol_m
 {
 	struct hawk_symbol_file *file = file_of(symbols, module);
 	const struct hawk_dwarf_index *index = file ? hawk_dwarf_index_of(file->dwarf) : NULL;
-	uint64_t start;
+	struct hawk_span block;
 
 	if (!index)
 		return;
@@ -127,9 +127,9 @@ void hawk_dwarf_statics(struct hawk_symbols *symbols, const struct hawk_symbol_m
 		add_statics(symbols, file->dwarf, &index->globals, hawk_symbols_bias(file, module),
 			    wants, context, ret);
 	else if (file->binary && module->main && index->thread_locals.count &&
-		 hawk_elf_tls_start(file->binary, thread->thread_pointer, &start))
-		add_statics(symbols, file->dwarf, &index->thread_locals, start, wants, context,
-			    ret);
+		 hawk_elf_tls_block(file->binary, thread->thread_pointer, &block))
+		add_statics(symbols, file->dwarf, &index->thread_locals, block.start, wants,
+			    context, ret);
 }
 
 /* Appends the name as clang spells it in debug information, if that differs: enumerators have

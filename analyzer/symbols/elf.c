@@ -265,12 +265,22 @@ uint64_t hawk_elf_first_page(const struct hawk_elf *elf)
 	return first & ~(uint64_t)(elf->arch->page_bytes - 1);
 }
 
-/* The first block of static TLS: ends at the thread pointer, aligned (variant II). */
-bool hawk_elf_tls_start(const struct hawk_elf *elf, uint64_t thread_pointer, uint64_t *ret)
+/* The first block of static TLS: it ends at the thread pointer (variant II), or begins behind the
+ * words there (variant I). */
+bool hawk_elf_tls_block(const struct hawk_elf *elf, uint64_t thread_pointer, struct hawk_span *ret)
 {
+	uint64_t alignment = elf->tls_alignment ? elf->tls_alignment : 1;
+
 	if (elf->tls_alignment & (elf->tls_alignment - 1) || elf->tls_bytes > INT32_MAX ||
 	    elf->tls_alignment > INT32_MAX)
 		return false;
-	*ret = thread_pointer - ((elf->tls_bytes + elf->tls_alignment - 1) & -elf->tls_alignment);
-	return true;
+	if (elf->arch->tls_variant == HAWK_TLS_BELOW) {
+		ret->start = thread_pointer - ((elf->tls_bytes + alignment - 1) & -alignment);
+		ret->end = thread_pointer;
+	} else {
+		ret->start =
+			thread_pointer + ((elf->arch->tls_head_bytes + alignment - 1) & -alignment);
+		ret->end = ret->start + elf->tls_bytes;
+	}
+	return ret->start < ret->end;
 }

@@ -2,8 +2,9 @@
 /**
  * @file
  * One ELF file of this machine (or the vdso's image), opened without trust: a regular file, 64-bit
- * little-endian x86-64, executable, shared or relocatable object. Nothing else is ever opened, so
- * that a FIFO or a device at a path that a core names cannot hang or disturb anything.
+ * little-endian, of a supported machine, executable, shared or relocatable object. Nothing else is
+ * ever opened, so that a FIFO or a device at a path that a core names cannot hang or disturb
+ * anything.
  *
  * Addresses here are link-time addresses: the module's bias is already taken off.
  */
@@ -18,6 +19,7 @@
 #include <gelf.h>
 
 #include "hawk/base/error.h"
+#include "hawk/base/span.h"
 #include "hawk/target/target.h"
 
 /** A PT_LOAD or PT_GNU_EH_FRAME header, clamped to the file. */
@@ -63,9 +65,9 @@ struct hawk_error *hawk_elf_from_image(const char *name, uint8_t *image, size_t 
 struct hawk_error *hawk_elf_unpack(const struct hawk_elf *elf, const char **why,
 				   struct hawk_elf **ret);
 
-/** Finds where the main module's thread-local storage begins for the thread with that thread
- * pointer; false = it has none, or a damaged one. */
-bool hawk_elf_tls_start(const struct hawk_elf *elf, uint64_t thread_pointer, uint64_t *ret);
+/** Finds the main module's thread-local storage of the thread with that thread pointer; false = it
+ * has none, or a damaged one. */
+bool hawk_elf_tls_block(const struct hawk_elf *elf, uint64_t thread_pointer, struct hawk_span *ret);
 
 /** Accepts NULL. */
 void hawk_elf_close(struct hawk_elf *elf);

@@ -90,6 +90,8 @@ static struct hawk_error *try_binary(struct finder *finder, const char *path, st
 		return err;
 	if (elf && elf->relocatable)
 		why = "is neither a program nor a shared object";
+	if (elf && finder->search->target && elf->arch != hawk_target_arch(finder->search->target))
+		why = "is an ELF file of another architecture";
 	if (why && finder->status != HAWK_SYMBOL_MISMATCH) {
 		finder->status = HAWK_SYMBOL_REFUSED;
 		snprintf(finder->refused, sizeof(finder->refused), "%s", path);

@@ -540,16 +540,14 @@ static struct hawk_error *find_tls_place(struct hawk_symbols *symbols,
 					 uint64_t thread_pointer, struct hawk_symbol_place *ret)
 {
 	struct hawk_symbol_place place = {0};
+	struct hawk_span block;
 	const char *found;
-	uint64_t start;
 
-	if (!hawk_elf_tls_start(file->binary, thread_pointer, &start))
+	if (!hawk_elf_tls_block(file->binary, thread_pointer, &block) || address < block.start ||
+	    address >= block.end)
 		return NULL;
-	place.end = thread_pointer - start;
-	thread_pointer = start;
-	if (address - thread_pointer >= place.end)
-		return NULL;
-	address -= thread_pointer;
+	place.end = block.end - block.start;
+	address -= block.start;
 	found = find_tls_symbol(file->binary, address, &place);
 	if (!found)
 		found = find_tls_symbol(file->debug, address, &place);
@@ -558,8 +556,8 @@ static struct hawk_error *find_tls_place(struct hawk_symbols *symbols,
 		if (!place.name)
 			return &hawk_enomem;
 	}
-	place.start += thread_pointer;
-	place.end += thread_pointer;
+	place.start += block.start;
+	place.end += block.start;
 	*ret = place;
 	return NULL;
 }

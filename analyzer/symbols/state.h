@@ -89,7 +89,7 @@ struct hawk_frame_state {
 	uint64_t pc;
 	bool exact;
 	const uint64_t *registers;
-	uint32_t known; /**< bit per register whose value is known */
+	uint64_t known; /**< bit per register whose value is known */
 	uint64_t cfa;   /**< 0 = not known */
 };
 

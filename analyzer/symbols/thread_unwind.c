@@ -29,7 +29,7 @@ enum {
 /** Registers of a frame, numbered as DWARF does. */
 struct state {
 	uint64_t registers[HAWK_CFI_REGISTERS];
-	uint32_t known; /**< bit per register whose value is known */
+	uint64_t known; /**< bit per register whose value is known */
 	bool exact;     /**< the program counter is not a return address */
 };
 
@@ -46,6 +46,11 @@ enum way {
 	/** The callee is unknown. Frames are missing if it does not keep the frame pointer. */
 	BY_FRAME_POINTER,
 };
+
+static uint64_t bit(uint64_t number)
+{
+	return UINT64_C(1) << number;
+}
 
 static const struct hawk_arch_cfi *cfi_of(const struct hawk_symbols *symbols)
 {
@@ -83,7 +88,7 @@ static bool find_cfa(const struct hawk_expression_source *callee, const struct h
 	if (row->cfa_is_expression)
 		return hawk_expression_evaluate(callee, row->cfa_expression,
 						row->cfa_expression_bytes, false, 0, ret);
-	if (row->cfa_register >= HAWK_CFI_REGISTERS || !(callee->known & 1u << row->cfa_register))
+	if (row->cfa_register >= HAWK_CFI_REGISTERS || !(callee->known & bit(row->cfa_register)))
 		return false;
 	*ret = callee->registers[row->cfa_register] + (uint64_t)row->cfa_offset;
 	return true;
@@ -100,10 +105,10 @@ static bool apply_rule(const struct hawk_expression_source *callee, const struct
 	switch (rule->kind) {
 	case HAWK_CFI_UNSPECIFIED:
 		*ret = number == cfi->sp ? cfa : callee->registers[number];
-		return number == cfi->sp || (callee->known & cfi->callee_saved & 1u << number);
+		return number == cfi->sp || (callee->known & cfi->callee_saved & bit(number));
 	case HAWK_CFI_SAME:
 		*ret = callee->registers[number];
-		return callee->known & 1u << number;
+		return callee->known & bit(number);
 	case HAWK_CFI_OFFSET:
 		return read_memory(callee->context, address, ret, sizeof(*ret));
 	case HAWK_CFI_VAL_OFFSET:
@@ -113,7 +118,7 @@ static bool apply_rule(const struct hawk_expression_source *callee, const struct
 		if ((uint64_t)rule->offset >= HAWK_CFI_REGISTERS)
 			return false;
 		*ret = callee->registers[rule->offset];
-		return callee->known & 1u << rule->offset;
+		return callee->known & bit(rule->offset);
 	case HAWK_CFI_EXPRESSION:
 	case HAWK_CFI_VAL_EXPRESSION:
 		if (!hawk_expression_evaluate(callee, rule->expression, rule->expression_bytes,
@@ -148,11 +153,12 @@ static enum result unwind_by_row(const struct hawk_symbols *symbols, const struc
 		return LOST;
 	for (uint32_t i = 0; i < cfi->count; i++)
 		if (apply_rule(&callee, row, cfa, i, &caller.registers[i]))
-			caller.known |= 1u << i;
-	if (!(caller.known & 1u << row->return_register) || !(caller.known & 1u << cfi->sp))
+			caller.known |= bit(i);
+	if (!(caller.known & bit(row->return_register)) || !(caller.known & bit(cfi->sp)))
 		return LOST;
-	caller.registers[cfi->pc] = caller.registers[row->return_register];
-	caller.known |= 1u << cfi->pc;
+	caller.registers[cfi->pc] =
+		hawk_target_code_address(symbols->target, caller.registers[row->return_register]);
+	caller.known |= bit(cfi->pc);
 	*state = caller;
 	return CALLER;
 }
@@ -197,7 +203,7 @@ static bool unwind_by_context(const struct hawk_symbols *symbols, struct state *
 {
 	const struct hawk_arch *arch = hawk_target_arch(symbols->target);
 	const struct hawk_arch_context *context = &arch->context;
-	uint64_t sp = state->registers[arch->cfi.sp];
+	uint64_t sp = state->registers[arch->cfi.sp] + context->above_sp;
 	size_t bytes = context->bytes - context->registers;
 	struct state next = {.exact = true};
 	uint64_t words[CONTEXT_WORDS_MAX];
@@ -206,12 +212,12 @@ static bool unwind_by_context(const struct hawk_symbols *symbols, struct state *
 	if (state->exact || !read_word(symbols, sp, &flags) || flags > context->flags_max ||
 	    hawk_target_read_some(symbols->target, sp + context->registers, words, bytes) != bytes)
 		return false;
-	word = words[(context->segments - context->registers) / sizeof(word)];
-	if ((word & UINT16_MAX) != context->code_segment)
+	word = words[(context->mark - context->registers) / sizeof(word)];
+	if ((word & UINT16_MAX) != context->mark_low)
 		return false;
 	for (size_t i = 0; i < context->count; i++)
 		next.registers[context->cfi[i]] = words[i];
-	next.known = (1u << arch->cfi.count) - 1;
+	next.known = bit(arch->cfi.count) - 1;
 	if (!is_code(symbols, next.registers[arch->cfi.pc]) ||
 	    !read_word(symbols, next.registers[arch->cfi.sp], &word))
 		return false;
@@ -219,10 +225,12 @@ static bool unwind_by_context(const struct hawk_symbols *symbols, struct state *
 	return true;
 }
 
-static void set_caller(const struct hawk_arch_cfi *cfi, struct state *state, uint64_t pc,
+static void set_caller(const struct hawk_symbols *symbols, struct state *state, uint64_t pc,
 		       uint64_t sp)
 {
-	state->registers[cfi->pc] = pc;
+	const struct hawk_arch_cfi *cfi = cfi_of(symbols);
+
+	state->registers[cfi->pc] = hawk_target_code_address(symbols->target, pc);
 	state->registers[cfi->sp] = sp;
 	state->exact = false;
 }
@@ -244,22 +252,40 @@ static bool unwind_by_trampoline(const struct hawk_symbols *symbols, struct stat
 				  sizeof(found)) != sizeof(found) ||
 	    memcmp(found, code, sizeof(code)) != 0 || !read_word(symbols, sp + SLOT, &pc))
 		return false;
-	set_caller(cfi, state, pc, sp + SLOT + sizeof(pc));
+	set_caller(symbols, state, pc, sp + SLOT + sizeof(pc));
 	return true;
 }
 
-/** Undoes a call through a bad pointer: only the return address was pushed. */
+/** Undoes a call through a bad pointer: only the return address was stored. */
 static bool unwind_bad_call(const struct hawk_symbols *symbols, struct state *state)
 {
 	const struct hawk_arch_cfi *cfi = cfi_of(symbols);
 	uint64_t sp = state->registers[cfi->sp];
-	uint64_t pc;
+	uint64_t pc = state->registers[cfi->link];
 
-	if (!state->exact || is_code(symbols, state->registers[cfi->pc]) ||
-	    !read_word(symbols, sp, &pc) || !is_code(symbols, pc - 1))
+	if (!state->exact || is_code(symbols, state->registers[cfi->pc]))
 		return false;
-	set_caller(cfi, state, pc, sp + sizeof(pc));
+	if (cfi->link == cfi->pc) {
+		if (!read_word(symbols, sp, &pc))
+			return false;
+		sp += sizeof(pc);
+	}
+	if (!is_code(symbols, hawk_target_code_address(symbols->target, pc) - 1))
+		return false;
+	set_caller(symbols, state, pc, sp);
 	return true;
+}
+
+/* Returns the caller's stack pointer by the record { caller's frame pointer, return address } at
+ * `record`. If calls push nothing, a record ends its own frame only: the caller's frame begins
+ * with the record of that, as compilers have it. */
+static uint64_t sp_behind(const struct hawk_arch_cfi *cfi, uint64_t record, uint64_t caller_fp)
+{
+	uint64_t end = record + 2 * sizeof(record);
+
+	return cfi->link != cfi->pc && caller_fp > end && caller_fp - end < FRAME_BYTES_MAX
+		       ? caller_fp
+		       : end;
 }
 
 static enum result unwind_by_frame_pointer(const struct hawk_symbols *symbols, struct state *state)
@@ -269,13 +295,13 @@ static enum result unwind_by_frame_pointer(const struct hawk_symbols *symbols, s
 	uint64_t bp = state->registers[cfi->fp];
 	uint64_t saved_bp, pc;
 
-	if (!(state->known & 1u << cfi->fp) || bp < sp || bp - sp > FRAME_BYTES_MAX ||
+	if (!(state->known & bit(cfi->fp)) || bp < sp || bp - sp > FRAME_BYTES_MAX ||
 	    bp % sizeof(bp) || !read_word(symbols, bp, &saved_bp) ||
 	    !read_word(symbols, bp + sizeof(bp), &pc))
 		return LOST;
-	set_caller(cfi, state, pc, bp + 2 * sizeof(bp));
+	set_caller(symbols, state, pc, sp_behind(cfi, bp, saved_bp));
 	state->registers[cfi->fp] = saved_bp;
-	state->known = 1u << cfi->fp | 1u << cfi->sp | 1u << cfi->pc;
+	state->known = bit(cfi->fp) | bit(cfi->sp) | bit(cfi->pc);
 	return CALLER;
 }
 
@@ -303,19 +329,21 @@ static enum result step(struct hawk_symbols *symbols, struct state *state, enum 
 
 static struct state first_state(const struct hawk_arch_cfi *cfi, const struct hawk_thread *thread)
 {
-	struct state state = {.known = (1u << cfi->count) - 1, .exact = true};
+	struct state state = {.known = bit(cfi->count) - 1, .exact = true};
 
 	for (size_t i = 0; i < cfi->count; i++)
 		state.registers[i] = thread->registers[cfi->registers[i]];
 	return state;
 }
 
-/** Checks that the new frame is plausible after the one at `sp`. */
-static enum result check(const struct hawk_symbols *symbols, const struct state *state, uint64_t sp,
-			 bool signal)
+/** Checks that the new frame is plausible after `callee`. */
+static enum result check(const struct hawk_symbols *symbols, const struct state *state,
+			 const struct state *callee, bool signal)
 {
 	const struct hawk_arch_cfi *cfi = cfi_of(symbols);
-	uint64_t pc = state->registers[cfi->pc];
+	uint64_t pc = state->registers[cfi->pc], sp = callee->registers[cfi->sp];
+	/* A function that calls none need not have a frame, if calls push nothing. */
+	bool frameless = callee->exact && cfi->link != cfi->pc;
 
 	/* Threads begin with a zero return address, and a frame pointer of 0 marks the outermost
 	 * frame. */
@@ -323,9 +351,10 @@ static enum result check(const struct hawk_symbols *symbols, const struct state 
 		return state->registers[cfi->fp] == 0 ? OUTERMOST : LOST;
 	if (signal) /* any place is plausible: another stack, a jump to nowhere */
 		return CALLER;
-	if (state->registers[cfi->sp] <= sp || !is_code(symbols, pc - 1))
+	if (state->registers[cfi->sp] < sp + !frameless)
 		return LOST;
-	return CALLER;
+	/* A handler returns to the trampoline, which may begin a mapping. */
+	return is_code(symbols, pc - 1) || is_code(symbols, pc) ? CALLER : LOST;
 }
 
 struct visitor {
@@ -379,7 +408,7 @@ static struct hawk_error *follow(struct hawk_symbols *symbols, struct state stat
 		if (signal && ++signals > SIGNALS_MAX)
 			result = LOST;
 		if (result == CALLER)
-			result = check(symbols, &state, sp, signal);
+			result = check(symbols, &state, &frame, signal);
 		if (visitor)
 			show_frame(visitor, (uint32_t)ret->count - 1, &frame,
 				   result == CALLER && way == BY_RULE ? &state : NULL, cfi);
@@ -435,16 +464,12 @@ struct hawk_error *hawk_symbols_unwind(struct hawk_symbols *symbols,
 static bool is_return_address(struct hawk_symbols *symbols, uint64_t pc)
 {
 	const struct hawk_arch *arch = hawk_target_arch(symbols->target);
-	uint64_t start = pc - HAWK_CALL_BYTES, available;
 	uint8_t bytes[HAWK_CALL_BYTES];
-	const uint8_t *file;
 
-	if (pc < HAWK_CALL_BYTES || !is_code(symbols, start))
-		return false;
-	file = hawk_symbols_bytes(symbols, start, &available);
-	if (file && available >= sizeof(bytes))
-		return arch->ends_in_call(file);
-	return read_memory(symbols, start, bytes, sizeof(bytes)) && arch->ends_in_call(bytes);
+	pc = hawk_target_code_address(symbols->target, pc);
+	return pc >= sizeof(bytes) && is_code(symbols, pc - sizeof(bytes)) &&
+	       hawk_symbols_read_code(symbols, pc - sizeof(bytes), bytes, sizeof(bytes)) &&
+	       arch->ends_in_call(bytes);
 }
 
 /* Returns the state of the frame to which the return address `pc` at `address` leads. A function
@@ -452,13 +477,14 @@ static bool is_return_address(struct hawk_symbols *symbols, uint64_t pc)
 static struct state state_at(const struct hawk_symbols *symbols, uint64_t address, uint64_t pc)
 {
 	const struct hawk_arch_cfi *cfi = cfi_of(symbols);
-	struct state state = {.known = 1u << cfi->sp | 1u << cfi->pc};
-	uint64_t fp;
+	struct state state = {.known = bit(cfi->sp) | bit(cfi->pc)};
+	uint64_t fp = 0;
+	bool has_fp = read_word(symbols, address - sizeof(fp), &fp) && fp > address;
 
-	set_caller(cfi, &state, pc, address + sizeof(pc));
-	if (read_word(symbols, address - sizeof(fp), &fp) && fp > address) {
+	set_caller(symbols, &state, pc, sp_behind(cfi, address - sizeof(fp), fp));
+	if (has_fp) {
 		state.registers[cfi->fp] = fp;
-		state.known |= 1u << cfi->fp;
+		state.known |= bit(cfi->fp);
 	}
 	return state;
 }

@@ -5,9 +5,10 @@
  */
 #include "hawk/target/arch.h"
 
+#include "arch_aarch64.h"
 #include "arch_x86_64.h"
 
-static const struct hawk_arch *const arches[] = {&hawk_arch_x86_64};
+static const struct hawk_arch *const arches[] = {&hawk_arch_x86_64, &hawk_arch_aarch64};
 
 const struct hawk_arch *hawk_arch_of(uint16_t machine)
 {

@@ -64,9 +64,9 @@ static const struct hawk_arch_register registers[HAWK_REGISTER_COUNT] = {
 	[HAWK_GS] = STATE("gs"),
 };
 
-static const uint8_t cfi_registers[HAWK_CFI_REGISTERS_MAX] = {
-	HAWK_RAX, HAWK_RDX, HAWK_RCX, HAWK_RBX, HAWK_RSI, HAWK_RDI, HAWK_RBP, HAWK_RSP, HAWK_R8,
-	HAWK_R9,  HAWK_R10, HAWK_R11, HAWK_R12, HAWK_R13, HAWK_R14, HAWK_R15, HAWK_RIP};
+static const uint8_t cfi_registers[] = {HAWK_RAX, HAWK_RDX, HAWK_RCX, HAWK_RBX, HAWK_RSI, HAWK_RDI,
+					HAWK_RBP, HAWK_RSP, HAWK_R8,  HAWK_R9,  HAWK_R10, HAWK_R11,
+					HAWK_R12, HAWK_R13, HAWK_R14, HAWK_R15, HAWK_RIP};
 
 /* r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip of struct sigcontext; then flags,
  * segments. */
@@ -112,6 +112,7 @@ const struct hawk_arch hawk_arch_x86_64 = {
 	.status_tid = 32,
 	.status_times = 48,
 	.status_registers = 112,
+	.status_count = HAWK_REGISTER_COUNT,
 	.register_count = HAWK_REGISTER_COUNT,
 	.registers = registers,
 	.pc = HAWK_RIP,
@@ -126,10 +127,11 @@ const struct hawk_arch hawk_arch_x86_64 = {
 		    {"ymm", {HEADER_END, YMM_END}, 16},
 		    {"vector state", {YMM_END, UINT32_MAX}, 0}},
 	.vectors_kept = {{MASK_START, MASK_END}, {HEADER_START, HEADER_END}},
-	.cfi = {.count = HAWK_CFI_REGISTERS_MAX,
+	.cfi = {.count = sizeof(cfi_registers),
 		.pc = 16,
 		.sp = 7,
 		.fp = 6,
+		.link = 16,
 		/* rbx, rbp, r12 to r15 */
 		.callee_saved = 1u << 3 | 1u << 6 | 1u << 12 | 1u << 13 | 1u << 14 | 1u << 15,
 		.registers = cfi_registers},
@@ -139,10 +141,10 @@ const struct hawk_arch hawk_arch_x86_64 = {
 		    .stack_bytes = 32,
 		    .registers = 40,
 		    .sp = 160,
-		    .segments = 184,
+		    .mark = 184,
 		    .bytes = 192,
 		    .count = sizeof(context_registers),
 		    .cfi = context_registers,
-		    .code_segment = 0x33,
-		    .segments_value = UINT64_C(0x002b000000000033)},
+		    .mark_low = 0x33,
+		    .mark_value = UINT64_C(0x002b000000000033)},
 };

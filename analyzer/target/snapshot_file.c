@@ -7,6 +7,7 @@
  */
 #include "snapshot_file.h"
 
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #include "hawk/base/cleanup.h"
 #include "hawk/snapshot/writer.h"
 
-enum { THREAD_CRASHED = 1 };
+enum { THREAD_CRASHED = 1, MACHINE_SHIFT = 1 };
 
 enum mapping_bits {
 	MAPPING_DATA_SHIFT = 4,
@@ -165,8 +166,10 @@ static void save_modules(const struct hawk_target *target,
 static void save_target(const struct hawk_target *target, const struct hawk_snapshot_writer *writer,
 			struct hawk_column *to)
 {
+	uint64_t machine = target->arch->machine == EM_X86_64 ? 0 : target->arch->machine;
+
 	save_process(writer, &target->process, to);
-	hawk_column_put(to, target->incomplete);
+	hawk_column_put(to, target->incomplete | machine << MACHINE_SHIFT);
 	hawk_column_put(to, target->auxv.program_name);
 	save_threads(target, to);
 	save_mappings(target, writer, to);
@@ -372,11 +375,19 @@ static struct hawk_error *read_table(struct reader *reader)
 static struct hawk_error *read_target(struct reader *reader, bool separate)
 {
 	struct hawk_target *target = reader->target;
+	const struct hawk_arch *arch;
 	struct hawk_error *err;
+	uint64_t bits;
 
 	read_process(reader, &target->process);
+	bits = hawk_column_get_below(reader->cursor, UINT16_MAX << MACHINE_SHIFT | 1);
+	target->incomplete = bits & 1;
+	arch = hawk_arch_of(bits >> MACHINE_SHIFT ? (uint16_t)(bits >> MACHINE_SHIFT) : EM_X86_64);
+	if (!arch)
+		reader->cursor->failed = true;
+	else
+		target->arch = arch;
 	hawk_target_set_page_bytes(target, target->process.page_bytes);
-	target->incomplete = hawk_column_get_below(reader->cursor, 1);
 	target->auxv.program_name = hawk_column_get(reader->cursor);
 	err = read_threads(reader);
 	if (!err)

@@ -96,6 +96,7 @@ void hawk_auxv_parse(struct hawk_auxv *auxv, const void *bytes, size_t size)
 		{AT_PHDR, &auxv->program_headers}, {AT_PHNUM, &auxv->program_header_count},
 		{AT_PAGESZ, &auxv->page_bytes},    {AT_ENTRY, &auxv->entry},
 		{AT_SYSINFO_EHDR, &auxv->vdso},    {AT_EXECFN, &auxv->program_name},
+		{AT_BASE, &auxv->linker},
 	};
 	struct hawk_cursor cursor = hawk_cursor_over(bytes, size);
 
@@ -229,6 +230,20 @@ const uint8_t *hawk_target_core_bytes(const struct hawk_target *target, size_t *
 const struct hawk_arch *hawk_target_arch(const struct hawk_target *target)
 {
 	return target->arch;
+}
+
+uint64_t hawk_target_code_address(const struct hawk_target *target, uint64_t pointer)
+{
+	if (!target->arch->code_mask_note)
+		return pointer;
+	return pointer &
+	       (target->code_mask ? ~target->code_mask : hawk_arch_address_end(target->arch) - 1);
+}
+
+void hawk_target_set_thread_pointer(struct hawk_target *target, size_t thread, uint64_t pointer)
+{
+	target->threads[thread].registers[target->arch->thread_pointer] = pointer;
+	target->threads[thread].thread_pointer = pointer;
 }
 
 const struct hawk_process *hawk_target_process(const struct hawk_target *target)

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "hawk/target/links.h"
+#include "hawk/target/words.h"
 
 enum {
 	DYNAMIC_MAX = 1024,
@@ -67,6 +68,32 @@ static uint64_t find_first_link(const struct hawk_target *target)
 	return 0;
 }
 
+/** Searches writable memory for struct r_debug by its last word, the dynamic linker's start: for
+ * cores that lack the executable's headers. Returns the first link, or 0. */
+static uint64_t search_first_link(const struct hawk_target *target)
+{
+	enum { VERSION_MAX = 2, LINKER = HAWK_LINKS_HEAD_BYTES - HAWK_WORD_BYTES };
+	struct hawk_word_range range;
+	struct hawk_words words;
+	uint64_t found = 0;
+
+	hawk_words_init(&words, target);
+	for (uint64_t at = 0;
+	     target->auxv.linker && !found && hawk_words_next(&words, at, UINT64_MAX, &range);
+	     at = range.start + range.words * HAWK_WORD_BYTES)
+		for (size_t i = 0; !found && i < range.words; i++) {
+			uint64_t head = range.start + i * HAWK_WORD_BYTES - LINKER, version, word;
+
+			memcpy(&word, range.bytes + i * HAWK_WORD_BYTES, sizeof(word));
+			if (word == target->auxv.linker &&
+			    read_exactly(target, head, &version, sizeof(version)) && version &&
+			    version <= VERSION_MAX)
+				found = hawk_links_first(target, head);
+		}
+	hawk_words_deinit(&words);
+	return found;
+}
+
 /** Reads the link's name, "" if it cannot be read; NULL = out of memory. */
 static const char *read_name(struct hawk_target *target, const struct hawk_link *link)
 {
@@ -94,19 +121,19 @@ static const struct hawk_mapping *first_mapping(const struct hawk_target *target
 static struct hawk_error *add_module(struct hawk_target *target, const struct hawk_link *link)
 {
 	const struct hawk_mapping *first = first_mapping(target, link);
-	const struct hawk_mapping *last = hawk_target_mapping_at(target, link->dynamic);
+	uint64_t end = hawk_target_image_end(target, link->dynamic);
 	struct hawk_module *module;
 
-	if (!first || !last)
+	if (!first || !end)
 		return NULL;
 	for (size_t i = 0; i < target->module_count; i++)
-		if (target->modules[i].start < last->end && first->start < target->modules[i].end)
+		if (target->modules[i].start < end && first->start < target->modules[i].end)
 			return NULL;
 	module = hawk_target_add_module(target);
 	if (!module)
 		return &hawk_enomem;
 	module->start = first->start;
-	module->end = last->end;
+	module->end = end;
 	module->bias = link->bias;
 	module->has_bias = true;
 	module->path = read_name(target, link);
@@ -145,6 +172,13 @@ static int compare_start(const void *left, const void *right)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
+void hawk_target_sort_modules(struct hawk_target *target)
+{
+	if (target->module_count)
+		qsort(target->modules, target->module_count, sizeof(*target->modules),
+		      compare_start);
+}
+
 static bool links_needed(const struct hawk_target *target)
 {
 	if (!target->files_known)
@@ -165,6 +199,8 @@ struct hawk_error *hawk_target_follow_links(struct hawk_target *target,
 	if (!links_needed(target))
 		return NULL;
 	address = find_first_link(target);
+	if (!address && !target->files_known)
+		address = search_first_link(target);
 	for (; address && count < HAWK_LINKS_MAX; count++) {
 		struct hawk_error *error;
 		struct hawk_link link;
@@ -180,8 +216,6 @@ struct hawk_error *hawk_target_follow_links(struct hawk_target *target,
 		hawk_findings_add(findings, HAWK_FINDING_DAMAGE, false, "link-map-endless",
 				  "the list of loaded files has more than %d entries or is a ring",
 				  HAWK_LINKS_MAX);
-	if (target->module_count)
-		qsort(target->modules, target->module_count, sizeof(*target->modules),
-		      compare_start);
+	hawk_target_sort_modules(target);
 	return NULL;
 }

@@ -258,6 +258,40 @@ static struct hawk_module *module_with(struct hawk_target *target, uint64_t addr
 	return address ? (struct hawk_module *)hawk_target_module_at(target, address) : NULL;
 }
 
+uint64_t hawk_target_image_end(const struct hawk_target *target, uint64_t address)
+{
+	size_t i = hawk_target_mapping_index(target, address);
+	uint64_t end = address;
+
+	/* What follows the first writable mapping may be .bss, or the heap. */
+	for (; i < target->mapping_count && target->mappings[i].start <= end; i++) {
+		end = target->mappings[i].end;
+		if (target->mappings[i].flags & HAWK_MAPPING_WRITE)
+			break;
+	}
+	return end > address ? end : 0;
+}
+
+/** Adds the executable by the address of its program headers, which the core lacks. */
+static struct hawk_error *add_main(struct hawk_target *target)
+{
+	uint64_t address = target->auxv.program_headers;
+	const struct hawk_mapping *first = hawk_target_mapping_at(target, address);
+	struct hawk_module *module;
+
+	if (!address || !first || target->files_known || module_with(target, address))
+		return NULL;
+	module = hawk_target_add_module(target);
+	if (!module)
+		return &hawk_enomem;
+	module->start = first->start;
+	module->end = hawk_target_image_end(target, address);
+	module->path = "";
+	module->origin = HAWK_MODULE_BY_AUXV;
+	hawk_target_sort_modules(target);
+	return NULL;
+}
+
 static void mark_main(struct hawk_target *target)
 {
 	struct hawk_module *module = module_with(target, target->auxv.program_headers);
@@ -328,6 +362,9 @@ struct hawk_error *hawk_target_find_modules(struct hawk_target *target,
 	if (error)
 		return error;
 	settle_all_remapped(target);
+	error = add_main(target);
+	if (error)
+		return error;
 	mark_main(target);
 	error = hawk_target_follow_links(target, findings);
 	if (!error && !target->files_known)

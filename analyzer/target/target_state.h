@@ -23,11 +23,13 @@ struct hawk_auxv {
 	uint64_t page_bytes;           /**< AT_PAGESZ */
 	uint64_t entry;                /**< AT_ENTRY */
 	uint64_t vdso;                 /**< AT_SYSINFO_EHDR */
+	uint64_t linker;               /**< AT_BASE: start of the dynamic linker */
 	uint64_t program_name;         /**< AT_EXECFN: address of a string */
 };
 
 struct hawk_target {
 	const struct hawk_arch *arch; /**< never NULL: see hawk_target_create() */
+	uint64_t code_mask;           /**< bits that sign code pointers; 0 = not known */
 	struct hawk_process process;
 	struct hawk_auxv auxv;
 	struct hawk_mapping *mappings;
@@ -76,6 +78,13 @@ size_t hawk_path_length(const char *path, bool *deleted);
  * path. */
 struct hawk_error *hawk_target_find_modules(struct hawk_target *target,
 					    struct hawk_findings *findings);
+
+/** target_modules.c: returns the end of the image of which `address` is a part, up to its
+ * variables; 0 = nothing is mapped there. For images without headers. */
+uint64_t hawk_target_image_end(const struct hawk_target *target, uint64_t address);
+
+/** target_links.c: sorts modules by start. */
+void hawk_target_sort_modules(struct hawk_target *target);
 
 /** target_links.c: completes the modules found so far; sorts them. */
 struct hawk_error *hawk_target_follow_links(struct hawk_target *target,

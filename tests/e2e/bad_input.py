@@ -71,7 +71,7 @@ def check_no_cores():
     check(hawk.TRACER, unreadable, "a shared library")
     check(write("core32", elf_header(32, machine=3, entry_size=32, offset=52) + b"\0" * 4096),
           unreadable, "a 32-bit core")
-    check(write("arm", elf_header(machine=183) + b"\0" * 4096), unreadable, "an aarch64 core")
+    check(write("riscv", elf_header(machine=243) + b"\0" * 4096), unreadable, "a RISC-V core")
     check(write("s390", elf_header(order="big", machine=22) + b"\0" * 4096), unreadable,
           "a big-endian core")
 

@@ -267,13 +267,13 @@ static void append_section_zero(struct bytes *file, Elf64_Ehdr *header, size_t c
 	append(file, &section, sizeof(section));
 }
 
-static Elf64_Ehdr elf_header(uint16_t type, size_t program_headers)
+static Elf64_Ehdr elf_header(uint16_t type, size_t program_headers, uint16_t machine)
 {
 	return (Elf64_Ehdr){
 		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
 			    EV_CURRENT},
 		.e_type = type,
-		.e_machine = EM_X86_64,
+		.e_machine = machine ? machine : EM_X86_64,
 		.e_version = EV_CURRENT,
 		.e_phoff = sizeof(Elf64_Ehdr),
 		.e_ehsize = sizeof(Elf64_Ehdr),
@@ -303,7 +303,7 @@ uint8_t *synthetic_core_build(const struct synthetic_core *core, size_t *size)
 	if (last)
 		headers[loads] = append_notes(&file, &notes);
 
-	Elf64_Ehdr header = elf_header(ET_CORE, loads + 1);
+	Elf64_Ehdr header = elf_header(ET_CORE, loads + 1, core->layout.machine);
 
 	if (core->layout.extended_count)
 		append_section_zero(&file, &header, loads + 1);
@@ -358,7 +358,7 @@ void synthetic_core_remove(char *path)
 
 void synthetic_elf_page(uint8_t page[SYNTHETIC_PAGE_BYTES], struct synthetic_elf elf)
 {
-	Elf64_Ehdr header = elf_header(elf.executable ? ET_EXEC : ET_DYN, 2);
+	Elf64_Ehdr header = elf_header(elf.executable ? ET_EXEC : ET_DYN, 2, 0);
 	struct bytes note = {0};
 	Elf64_Phdr programs[2] = {
 		{.p_type = PT_LOAD,

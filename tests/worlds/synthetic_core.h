@@ -41,6 +41,7 @@ struct synthetic_layout {
 	bool extended_count;    /**< PN_XNUM: the real count is in section header 0 at the end */
 	bool descending;        /**< program headers with the highest address first */
 	bool without_file_note; /**< no NT_FILE */
+	uint16_t machine;       /**< e_machine; 0 = x86-64 */
 };
 
 struct synthetic_core *synthetic_core_create(void);

@@ -142,9 +142,9 @@ struct hawk_glibc {
 	size_t break_count;
 	bool links_mangled; /**< links of lists are mangled with their own addresses */
 	uint64_t mapped_count, mapped_bytes; /**< as found; compare with `parameters` */
-	uint64_t cache_below; /**< distance of a thread's cache pointer below the thread pointer; 0
-				 = not known */
-	bool lists_cross;     /**< lists of free chunks hold more than there can be: they lie */
+	uint64_t cache_distance; /**< of a thread's cache pointer from the thread pointer
+				    (hawk_tls_at()); 0 = not known */
+	bool lists_cross;        /**< lists of free chunks hold more than there can be: they lie */
 	bool main_missing; /**< the core lacks the C library's data: its main arena was guessed */
 };
 

@@ -154,7 +154,7 @@ static void thread_arenas(const void *state, uint32_t *ret)
 {
 	enum { NEAR_BYTES = 0x100, TLS_BYTES = 0x2000 };
 	const struct hawk_glibc *glibc = state;
-	uint64_t middle = glibc->cache_below;
+	uint64_t middle = glibc->cache_distance;
 
 	hawk_thread_words_find(
 		&(struct hawk_thread_words){

@@ -8,12 +8,13 @@
  *     cache:  | counts of bins | first blocks of bins |       block: | next | key |
  */
 #include "glibc.h"
+#include "hawk/libc/tls.h"
 
 enum {
 	EXACT_BINS = 64, /* bins of one size each; later bins have ranges */
 	BINS_MAX = 76,
 	CACHED_MAX = UINT16_MAX, /* upper limit on chunks in a thread's bin */
-	TLS_BYTES = 1 << 20,     /* searched below thread pointers */
+	TLS_BYTES = 1 << 20,     /* searched from thread pointers on */
 	THREADS_TRIED = 256,
 	LIBRARIES_MAX = 4,
 	MANGLE_SHIFT = 12,
@@ -263,12 +264,18 @@ static struct hawk_error *add_cache(struct hawk_glibc *glibc, const struct cache
 	return err;
 }
 
-/** Distances of caches' addresses below the thread pointer: one for each C library, and equal in
+/** Distances of caches' addresses from the thread pointer: one for each C library, and equal in
  * all threads. */
 struct offsets {
 	uint64_t items[LIBRARIES_MAX];
 	size_t count, most;
 };
+
+/* Reads the word of a thread at `distance`. */
+static bool thread_word(struct hawk_near *near, uint64_t pointer, uint64_t distance, uint64_t *ret)
+{
+	return hawk_word(near, hawk_tls_at(hawk_target_arch(near->target), pointer, distance), ret);
+}
 
 /* Returns true if one of the distances leads to the cache. */
 static bool is_known(struct hawk_near *near, const struct offsets *offsets, uint64_t pointer,
@@ -277,26 +284,30 @@ static bool is_known(struct hawk_near *near, const struct offsets *offsets, uint
 	uint64_t value;
 
 	for (size_t i = 0; i < offsets->count; i++)
-		if (hawk_word(near, pointer - offsets->items[i], &value) && value == block)
+		if (thread_word(near, pointer, offsets->items[i], &value) && value == block)
 			return true;
 	return false;
 }
 
 static void find_offsets(struct hawk_glibc *glibc, uint64_t pointer, struct offsets *ret)
 {
+	const struct hawk_arch *arch = hawk_target_arch(glibc->target);
 	const struct hawk_mapping *mapping = hawk_target_mapping_at(glibc->target, pointer);
-	uint64_t most = mapping ? pointer - mapping->start : 0, value;
+	uint64_t most = !mapping                              ? 0
+			: arch->tls_variant == HAWK_TLS_BELOW ? pointer - mapping->start
+							      : mapping->end - pointer;
+	uint64_t value;
 	struct cache cache;
 
 	if (most > TLS_BYTES)
 		most = TLS_BYTES;
-	for (uint64_t below = 8; below <= most && ret->count < ret->most; below += 8) {
-		if (!hawk_word(&glibc->near, pointer - below, &value))
+	for (uint64_t distance = 8; distance <= most && ret->count < ret->most; distance += 8) {
+		if (!thread_word(&glibc->near, pointer, distance, &value))
 			break;
 		if (value && value % HAWK_CHUNK_ALIGNMENT == 0 &&
 		    read_cache(glibc, value, &cache) && cache.used &&
 		    !is_known(&glibc->near, ret, pointer, value))
-			ret->items[ret->count++] = below;
+			ret->items[ret->count++] = distance;
 	}
 }
 
@@ -314,14 +325,14 @@ static struct hawk_error *add_threads(struct hawk_glibc *glibc, bool *complete)
 	*complete = count && !hawk_target_is_incomplete(glibc->target);
 	for (size_t i = 0; i < count && i < THREADS_TRIED && offsets.count < offsets.most; i++)
 		find_offsets(glibc, hawk_thread_pointer(&threads[i]), &offsets);
-	glibc->cache_below = offsets.count ? offsets.items[0] : 0;
+	glibc->cache_distance = offsets.count ? offsets.items[0] : 0;
 	for (size_t i = 0; i < count && !err; i++) {
 		uint64_t pointer = hawk_thread_pointer(&threads[i]), block;
 		struct cache cache;
 
 		*complete &= hawk_word(&glibc->near, pointer, &block);
 		for (size_t j = 0; j < offsets.count && !err; j++) {
-			if (!hawk_word(&glibc->near, pointer - offsets.items[j], &block))
+			if (!thread_word(&glibc->near, pointer, offsets.items[j], &block))
 				*complete = false;
 			else if (read_cache(glibc, block, &cache))
 				err = add_cache(glibc, &cache, (uint32_t)i);

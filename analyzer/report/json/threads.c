@@ -35,7 +35,10 @@ static void put_call(const struct hawk_threads_report *report, const struct hawk
 	hawk_json_put_string(json, "text", hawk_text_string(&text));
 	hawk_json_put_array(json, "arguments");
 	for (size_t i = 0; i < HAWK_CALL_ARGUMENTS; i++)
-		hawk_json_address(json, work->call.arguments[i]);
+		if (i || !work->call.has_result)
+			hawk_json_address(json, work->call.arguments[i]);
+		else
+			hawk_json_null(json);
 	hawk_json_array_end(json);
 	hawk_json_object_end(json);
 }

@@ -63,7 +63,7 @@ static struct hawk_error *read_thread(struct reader *reader, const struct note *
 	const struct hawk_arch *arch = reader->target->arch;
 	struct hawk_cursor cursor = hawk_cursor_over(note->bytes, note->size);
 	struct hawk_thread *thread;
-	size_t bytes = arch->register_count * sizeof(*thread->registers);
+	size_t bytes = arch->status_count * sizeof(*thread->registers);
 
 	if (note->size < arch->status_registers + bytes) {
 		report_short_note(reader, note, "NT_PRSTATUS");
@@ -81,6 +81,29 @@ static struct hawk_error *read_thread(struct reader *reader, const struct note *
 	hawk_cursor_copy(&cursor, thread->registers, bytes);
 	hawk_target_name_registers(reader->target, thread);
 	return NULL;
+}
+
+/* Reads a note about the thread whose status came last that has its own kind of register. */
+static void read_own_note(struct reader *reader, const struct note *note)
+{
+	struct hawk_target *target = reader->target;
+	const struct hawk_arch *arch = target->arch;
+	struct hawk_cursor cursor = hawk_cursor_over(note->bytes, note->size);
+	uint64_t first = hawk_cursor_u64(&cursor);
+
+	if (cursor.failed || !target->thread_count)
+		return;
+	if (note->type == arch->thread_pointer_note) {
+		struct hawk_thread *thread = &target->threads[target->thread_count - 1];
+
+		thread->registers[arch->thread_pointer] = first;
+		hawk_target_name_registers(target, thread);
+	} else if (note->type == arch->code_mask_note) {
+		uint64_t mask = hawk_cursor_u64(&cursor);
+
+		if (!cursor.failed)
+			target->code_mask = mask;
+	}
 }
 
 /* Reads vector registers of the thread whose status came last; the longer of two notes is complete.
@@ -282,6 +305,8 @@ static struct hawk_error *read_note(struct reader *reader, const struct note *no
 		reader->by_gdb = true;
 	if (!strcmp(note->owner, "LINUX") && note->type == reader->target->arch->vectors_note)
 		read_vectors(reader, note);
+	else if (!strcmp(note->owner, "LINUX"))
+		read_own_note(reader, note);
 	if (strcmp(note->owner, "CORE"))
 		return NULL;
 	switch (note->type) {

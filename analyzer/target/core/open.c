@@ -397,8 +397,8 @@ struct hawk_error *hawk_core_identify(const uint8_t *bytes, size_t size,
 	}
 	return hawk_error_create(
 		HAWK_ERROR_UNSUPPORTED,
-		"is a %s-bit %s-endian core of %s (ELF machine %u); only 64-bit x86_64 is "
-		"supported",
+		"is a %s-bit %s-endian core of %s (ELF machine %u); only 64-bit x86_64 "
+		"and aarch64 are supported",
 		bytes[EI_CLASS] == ELFCLASS64 ? "64" : "32", big ? "big" : "little",
 		machine_name(machine), machine);
 }

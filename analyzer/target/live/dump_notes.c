@@ -77,7 +77,7 @@ static void add_status(const struct hawk_target *target, const struct hawk_threa
 
 	memcpy(&status.pr_reg, thread->registers,
 	       hawk_least(sizeof(status.pr_reg),
-			  target->arch->register_count * sizeof(*thread->registers)));
+			  target->arch->status_count * sizeof(*thread->registers)));
 	add_note(notes, "CORE", NT_PRSTATUS, &status, sizeof(status));
 }
 

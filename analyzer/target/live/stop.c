@@ -224,7 +224,7 @@ static struct hawk_error *read_registers(struct hawk_stopper *stopper,
 		thread->gone = errno == ESRCH; /* killed while stopped */
 		return NULL;
 	}
-	if (iov.iov_len != hawk_arch_host()->register_count * sizeof(*thread->registers))
+	if (iov.iov_len != hawk_arch_host()->status_count * sizeof(*thread->registers))
 		return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
 					 "process %d is a 32-bit process; only 64-bit x86_64 is "
 					 "supported",

@@ -159,9 +159,9 @@ TEST(the_directory_takes_twice_the_address_space_only_for_small_granules)
 	struct hawk_block_index index;
 
 	check(hawk_block_index_init(&index, 0));
-	assert_int_equal(index.directory_area.size, 64 << 20);
-	check(hawk_block_index_use_small_granules(&index));
 	assert_int_equal(index.directory_area.size, 128 << 20);
+	check(hawk_block_index_use_small_granules(&index));
+	assert_int_equal(index.directory_area.size, 256 << 20);
 	hawk_block_index_deinit(&index);
 }
 
@@ -194,9 +194,9 @@ TEST(more_chunks_than_can_be_numbered_are_refused)
 	hawk_block_index_deinit(&index);
 }
 
-TEST(addresses_above_47_bits_are_refused)
+TEST(addresses_above_48_bits_are_refused)
 {
-	const struct hawk_block block = {.start = (UINT64_C(1) << 47) - 16, .size = 17};
+	const struct hawk_block block = {.start = (UINT64_C(1) << 48) - 16, .size = 17};
 	struct hawk_block_index index;
 	struct hawk_error *err;
 

@@ -27,6 +27,7 @@ TEST(every_kind_of_root_has_a_text)
 	expect_text(&(struct hawk_root_name){.kind = HAWK_ROOT_REGISTER, .tid = 4711, .reg = "rbx"},
 		    "thread 4711, register rbx");
 	expect_text(&(struct hawk_root_name){.kind = HAWK_ROOT_STACK,
+					     .stack_pointer = "rsp",
 					     .tid = 4711,
 					     .has_frame = true,
 					     .frame = 3,
@@ -34,13 +35,16 @@ TEST(every_kind_of_root_has_a_text)
 					     .offset = 0x18},
 		    "thread 4711, frame 3 `conn_loop`, rsp+0x18");
 	expect_text(&(struct hawk_root_name){.kind = HAWK_ROOT_STACK,
+					     .stack_pointer = "rsp",
 					     .tid = 1,
 					     .has_frame = true,
 					     .frame_pc = 0x401000,
 					     .offset = -16},
 		    "thread 1, frame 0 0x401000, rsp-0x10");
-	expect_text(&(struct hawk_root_name){.kind = HAWK_ROOT_STACK, .tid = 1, .offset = 8},
-		    "thread 1, stack, rsp+0x8");
+	expect_text(
+		&(struct hawk_root_name){
+			.kind = HAWK_ROOT_STACK, .stack_pointer = "rsp", .tid = 1, .offset = 8},
+		"thread 1, stack, rsp+0x8");
 	expect_text(&(struct hawk_root_name){.kind = HAWK_ROOT_MODULE,
 					     .symbol = "g_sessions",
 					     .offset = 0x10,
@@ -83,12 +87,14 @@ static void expect_group(const struct hawk_root_name *name, const char *expected
 TEST(names_of_groups_are_those_of_other_runs)
 {
 	expect_group(&(struct hawk_root_name){.kind = HAWK_ROOT_STACK,
+					      .stack_pointer = "rsp",
 					      .tid = 4711,
 					      .has_frame = true,
 					      .frame = 3,
 					      .function = "conn_loop"},
 		     "worker thread, `conn_loop`");
 	expect_group(&(struct hawk_root_name){.kind = HAWK_ROOT_STACK,
+					      .stack_pointer = "rsp",
 					      .main_thread = true,
 					      .has_frame = true,
 					      .module = "/lib/libz.so.1",

@@ -308,7 +308,7 @@ SYMBOLS_TEST(files_that_are_no_programs_are_refused_by_name)
 	write_file("magic", header.e_ident, 16);
 	write_file("core", &header, sizeof(header));
 	header.e_type = ET_DYN;
-	header.e_machine = EM_AARCH64;
+	header.e_machine = EM_RISCV;
 	write_file("foreign", &header, sizeof(header));
 	header.e_machine = EM_386;
 	header.e_ident[EI_CLASS] = ELFCLASS32;

@@ -8,6 +8,7 @@
 
 #include "test.h"
 #include "synthetic_world.h"
+#include "target/arch_aarch64.h"
 #include "target/arch_x86_64.h"
 
 static const struct hawk_process *process_of(const struct world *world)
@@ -41,6 +42,50 @@ WORLD_TEST(the_first_thread_of_a_kernel_core_is_the_one_that_crashed)
 	assert_int_equal(process_of(world)->pid, 100);
 	assert_string_equal(process_of(world)->name, "service");
 	assert_string_equal(process_of(world)->arguments, "/usr/bin/service --fast");
+}
+
+/* struct elf_prstatus: the registers follow 112 bytes, and a word follows them. */
+static void add_aarch64_thread(struct world *world, uint32_t tid)
+{
+	uint64_t status[14 + HAWK_TPIDR + 1] = {0};
+
+	memcpy((char *)status + 32, &tid, sizeof(tid));
+	for (uint64_t i = 0; i < HAWK_TPIDR; i++)
+		status[14 + i] = 0x1000 + i;
+	synthetic_core_add_note(world->core, NULL, NT_PRSTATUS, status, sizeof(status));
+}
+
+WORLD_TEST(notes_of_aarch64_complete_the_thread_before_them)
+{
+	const uint64_t pointer = 0x7fb0001000,
+		       masks[] = {UINT64_C(0x7f) << 48, UINT64_C(0x7f) << 48};
+	const struct hawk_thread *threads;
+	size_t count;
+
+	synthetic_core_set_layout(world->core, (struct synthetic_layout){.machine = EM_AARCH64});
+	add_aarch64_thread(world, 7);
+	add_aarch64_thread(world, 8);
+	synthetic_core_add_note(world->core, "LINUX", NT_ARM_TLS, &pointer, sizeof(pointer));
+	synthetic_core_add_note(world->core, "LINUX", NT_ARM_PAC_MASK, masks, sizeof(masks));
+	world_open(world);
+	threads = hawk_target_threads(world->target, &count);
+	assert_int_equal(count, 2);
+	assert_int_equal(threads[1].tid, 8);
+	assert_int_equal(threads[1].sp, 0x1000 + HAWK_SP);
+	assert_int_equal(threads[1].pc, 0x1000 + HAWK_PC);
+	assert_int_equal(threads[0].thread_pointer, 0);
+	assert_int_equal(threads[1].thread_pointer, pointer);
+	assert_int_equal(hawk_target_code_address(world->target, UINT64_C(0x2a0000aaaa0040)),
+			 UINT64_C(0xaaaa0040));
+}
+
+WORLD_TEST(without_a_mask_signed_pointers_are_cut_to_an_address)
+{
+	synthetic_core_set_layout(world->core, (struct synthetic_layout){.machine = EM_AARCH64});
+	add_aarch64_thread(world, 7);
+	world_open(world);
+	assert_int_equal(hawk_target_code_address(world->target, UINT64_C(0x13affffaaaa0040)),
+			 UINT64_C(0xffffaaaa0040));
 }
 
 WORLD_TEST(registers_are_in_the_order_of_the_kernel)

@@ -4,7 +4,7 @@
  * All live blocks of a target in ascending order, 12 bytes each, and the answer to "which block
  * contains this address?" in one cache miss, for another 24 bytes per KiB of heap.
  *
- *     address:  | 25 bits: chunk of 4 MiB | 12 bits: KiB in it | 6 bits: granule | 4 bits |
+ *     address:  | 26 bits: chunk of 4 MiB | 12 bits: KiB in it | 6 bits: granule | 4 bits |
  *
  * The drawing shows granules of 16 bytes, which suit most allocators. If some blocks begin on other
  * multiples of 8, granules have 8 bytes, and records and chunks are half as large too.
@@ -30,7 +30,7 @@ enum {
 	HAWK_RECORD_LOG2 = HAWK_GRANULE_LOG2 + 6, /**< bytes of a record */
 	HAWK_CHUNK_GRANULES_LOG2 = HAWK_CHUNK_LOG2 - HAWK_GRANULE_LOG2,
 	HAWK_CHUNK_RECORDS_LOG2 = HAWK_CHUNK_LOG2 - HAWK_RECORD_LOG2,
-	HAWK_ADDRESS_BITS = 47,
+	HAWK_ADDRESS_BITS = 48,
 	/** Highest chunk number: 64 GiB of chunks with blocks, or 32 GiB with small granules. A
 	 * large block costs two chunks, whatever its size. */
 	HAWK_CHUNKS_MAX = (1 << (32 - HAWK_CHUNK_GRANULES_LOG2)) - 1,
@@ -119,8 +119,8 @@ struct hawk_block_index {
  * space is reserved for it. */
 struct hawk_error *hawk_block_index_init(struct hawk_block_index *index, uint64_t heap_bytes_max);
 
-/** Lets blocks begin on multiples of 8. Call on an empty index. Needs 128 MiB of address space for
- * the directory, where granules of 16 bytes need 64. */
+/** Lets blocks begin on multiples of 8. Call on an empty index. Needs 256 MiB of address space for
+ * the directory, where granules of 16 bytes need 128. */
 struct hawk_error *hawk_block_index_use_small_granules(struct hawk_block_index *index);
 
 /** Returns log2 of the bytes of a granule. */
@@ -145,7 +145,7 @@ void hawk_block_index_deinit(struct hawk_block_index *index);
 
 /**
  * Adds blocks in ascending order, disjoint but for nesting. Fails with HAWK_ERROR_UNSUPPORTED at
- * more blocks than 32-bit numbers can address, or at addresses above 47 bits: refused, never wrong.
+ * more blocks than 32-bit numbers can address, or at addresses above 48 bits: refused, never wrong.
  */
 struct hawk_error *hawk_block_index_add(struct hawk_block_index *to,
 					const struct hawk_block *blocks, size_t count);

@@ -14,7 +14,7 @@
 /** The memory of one thread. The first thread has none: its stack is the kernel's. */
 struct hawk_stack {
 	uint64_t start;      /**< of the guard, if it has one */
-	uint64_t descriptor; /**< struct pthread: frames and TLS are below */
+	uint64_t descriptor; /**< struct pthread: frames are below, and TLS on one side of it */
 	uint64_t end;
 	uint64_t described; /**< address of the words in the descriptor that hold these values */
 	bool ended; /**< its thread ended: no frame and no thread-local variable is in use */
@@ -22,6 +22,7 @@ struct hawk_stack {
 
 struct hawk_stacks {
 	const struct hawk_thread_layout *layout; /**< of the descriptors; NULL = none was found */
+	uint64_t below;           /**< bytes from a descriptor to the thread pointer */
 	struct hawk_stack *items; /**< sorted by start; may overlap in a damaged core */
 	size_t count;
 	size_t capacity;
@@ -33,9 +34,6 @@ struct hawk_stacks {
 /** Fills `*ret`, which must be zeros. Deinitialize it, also after an error. */
 struct hawk_error *hawk_stacks_find(const struct hawk_target *target, struct hawk_stacks *ret);
 void hawk_stacks_deinit(struct hawk_stacks *stacks);
-
-/** Returns the address of the descriptor of the thread with this thread pointer, if it has one. */
-uint64_t hawk_stacks_descriptor(const struct hawk_stacks *stacks, uint64_t thread_pointer);
 
 /** Returns the stack of the live thread with this thread pointer, or NULL if it is not known. */
 const struct hawk_stack *hawk_stacks_of(const struct hawk_stacks *stacks, uint64_t thread_pointer);

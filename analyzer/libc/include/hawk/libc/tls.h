@@ -11,15 +11,12 @@
 #include "hawk/libc/version.h"
 #include "hawk/target/target.h"
 
-/* `layout` is that of the target's descriptors; NULL = none was found. */
-
 /**
  * Returns the bytes of static TLS of every thread, as the loader lays it out: the blocks of all
  * modules, and room for later ones. The result is slightly too large if modules loaded later have
  * TLS. Returns 0 if the core does not hold the modules' headers.
  */
-uint64_t hawk_tls_static_bytes(const struct hawk_target *target,
-			       const struct hawk_thread_layout *layout);
+uint64_t hawk_tls_static_bytes(const struct hawk_target *target);
 
 /** Returns the start of static TLS and descriptor. With 0 bytes of TLS only the known part counts.
  */
@@ -37,8 +34,16 @@ struct hawk_tls_vector {
 	uint32_t entry;   /**< offset in the vector to which that word points */
 };
 
-/** Returns the vector of the thread whose descriptor lies at `descriptor`. */
-struct hawk_tls_vector hawk_tls_vector_of(const struct hawk_thread_layout *layout,
-					  uint64_t descriptor);
+/** Returns the vector of the thread with this thread pointer. */
+struct hawk_tls_vector hawk_tls_vector_of(const struct hawk_arch *arch, uint64_t thread_pointer);
+
+/** Returns the address of a thread's static storage at `distance` bytes from its thread pointer, on
+ * the side where the machine has it. The distance of a variable is the same in all threads. */
+static inline uint64_t hawk_tls_at(const struct hawk_arch *arch, uint64_t thread_pointer,
+				   uint64_t distance)
+{
+	return arch->tls_variant == HAWK_TLS_BELOW ? thread_pointer - distance
+						   : thread_pointer + distance;
+}
 
 #endif

@@ -26,13 +26,14 @@ struct hawk_root_namer;
 /** Facts known about a root. Strings belong to target and symbols. */
 struct hawk_root_name {
 	enum hawk_root_kind kind;
-	uint64_t address;     /**< address of the pointer; 0 for registers */
-	uint32_t tid;         /**< registers, stacks, TLS */
-	bool main_thread;     /**< that thread is the process's first */
-	char reg[16];         /**< name of the register, or "signal stack"; else "" */
-	bool is_signal_stack; /**< known to the kernel only: sigaltstack() */
-	bool has_frame;       /**< stacks: `frame` is valid, `offset` is from its stack pointer */
-	uint32_t frame;       /**< 0 = innermost */
+	uint64_t address;          /**< address of the pointer; 0 for registers */
+	uint32_t tid;              /**< registers, stacks, TLS */
+	bool main_thread;          /**< that thread is the process's first */
+	char reg[16];              /**< name of the register, or "signal stack"; else "" */
+	const char *stack_pointer; /**< what the machine calls it */
+	bool is_signal_stack;      /**< known to the kernel only: sigaltstack() */
+	bool has_frame; /**< stacks: `frame` is valid, `offset` is from its stack pointer */
+	uint32_t frame; /**< 0 = innermost */
 	uint64_t frame_pc;
 	uint64_t frame_offset; /**< offset of frame_pc in `module`, if known */
 	const char *function;  /**< of that frame; NULL = not known */

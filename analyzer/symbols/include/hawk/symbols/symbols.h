@@ -98,6 +98,10 @@ struct hawk_error *hawk_symbols_name(struct hawk_symbols *symbols,
 const uint8_t *hawk_symbols_bytes(struct hawk_symbols *symbols, uint64_t address,
 				  uint64_t *available);
 
+/** Copies code from the module's file, or else from the target's memory; returns false if neither
+ * holds it. */
+bool hawk_symbols_read_code(struct hawk_symbols *symbols, uint64_t address, void *to, size_t bytes);
+
 /** Called for a data object; a returned error ends it. */
 typedef struct hawk_error *hawk_object_function(void *context, uint64_t address, uint64_t bytes);
 

@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 enum {
-	HAWK_REGISTERS_MAX = 27,     /**< general registers */
-	HAWK_CFI_REGISTERS_MAX = 17, /**< registers that call frame information can restore */
+	HAWK_REGISTERS_MAX = 35,     /**< general registers */
+	HAWK_CFI_REGISTERS_MAX = 33, /**< registers that call frame information can restore */
 	HAWK_ARCH_VECTORS = 3,
 	HAWK_ARCH_VECTORS_KEPT = 2,
 	HAWK_CALL_ARGUMENTS = 6,
@@ -49,18 +49,19 @@ struct hawk_arch_vectors {
 
 /** struct ucontext, which the kernel puts on the stack to call a handler. Offsets in bytes. */
 struct hawk_arch_context {
-	uint64_t flags_max;      /**< upper limit on its first word */
-	uint16_t link;           /**< 0 in the kernel's own */
-	uint16_t stack;          /**< start of the alternate stack */
-	uint16_t stack_bytes;    /**< its size */
-	uint16_t registers;      /**< the first saved register */
-	uint16_t sp;             /**< the stack pointer among them */
-	uint16_t segments;       /**< word that has a known value in every program */
-	uint16_t bytes;          /**< up to and with `segments` */
-	uint16_t count;          /**< saved registers */
-	const uint8_t *cfi;      /**< number of each in call frame information */
-	uint64_t code_segment;   /**< low 16 bits of `segments` */
-	uint64_t segments_value; /**< all of it; older kernels leave the upper bits 0 */
+	uint16_t above_sp;    /**< its distance from the stack pointer behind the handler */
+	uint64_t flags_max;   /**< upper limit on its first word */
+	uint16_t link;        /**< 0 in the kernel's own */
+	uint16_t stack;       /**< start of the alternate stack */
+	uint16_t stack_bytes; /**< its size */
+	uint16_t registers;   /**< the first saved register */
+	uint16_t sp;          /**< the stack pointer among them */
+	uint16_t mark;        /**< word that has a known value in every program */
+	uint16_t bytes;       /**< up to and with `mark` */
+	uint16_t count;       /**< saved registers */
+	const uint8_t *cfi;   /**< number of each in call frame information */
+	uint64_t mark_low;    /**< low 16 bits of `mark` */
+	uint64_t mark_value;  /**< all of it; older kernels leave the upper bits 0 */
 };
 
 /** Registers by their numbers in call frame information (DWARF). */
@@ -68,8 +69,9 @@ struct hawk_arch_cfi {
 	uint8_t count; /**< followed registers: 0 .. count - 1 */
 	uint8_t pc;    /**< the return address */
 	uint8_t sp;
-	uint8_t fp;               /**< the frame pointer */
-	uint32_t callee_saved;    /**< a bit for each register that a function must preserve */
+	uint8_t fp;   /**< the frame pointer */
+	uint8_t link; /**< has the return address at a function's start; `pc` = the stack has */
+	uint64_t callee_saved;    /**< a bit for each register that a function must preserve */
 	const uint8_t *registers; /**< index of each among the general ones */
 };
 
@@ -86,23 +88,31 @@ struct hawk_arch {
 	uint32_t page_bytes;     /**< the smallest pages */
 	uint32_t page_bytes_max; /**< the largest ones that a kernel is built for */
 	uint32_t red_zone_bytes; /**< below the stack pointer, used by leaf functions */
+	uint32_t tls_head_bytes; /**< HAWK_TLS_ABOVE: between the thread pointer and the first block
+				  */
 
 	/* NT_PRSTATUS: offsets of struct elf_prstatus. */
 	uint16_t status_signal;    /**< 16 bits */
 	uint16_t status_tid;       /**< 32 bits */
 	uint16_t status_times;     /**< times fill the rest up to the registers */
 	uint16_t status_registers; /**< 64 bits each */
+	uint8_t status_count;      /**< the first of the registers; other notes have the rest */
 	uint8_t register_count;
 	const struct hawk_arch_register *registers;
 	uint8_t pc, sp, thread_pointer; /**< indices of registers */
+	/* Notes of one thread each, whose owner is LINUX; 0 = the machine has none. */
+	uint32_t thread_pointer_note; /**< type of the one that holds the thread pointer */
+	uint32_t code_mask_note; /**< two masks: bits of data and of code pointers that sign them */
 	/* System calls, by indices of registers. */
-	uint8_t call; /**< its number; negative outside of calls */
+	uint8_t call;              /**< its number; negative outside of calls */
+	uint32_t call_instruction; /**< at or before the pc of a thread in a call; 0 = `call` tells
+				    */
 	uint8_t call_arguments[HAWK_CALL_ARGUMENTS];
 	/** Returns true if the instruction that ends these HAWK_CALL_BYTES bytes is a call. */
 	bool (*ends_in_call)(const uint8_t *bytes);
 
 	/* The note of vector registers. */
-	uint32_t vectors_note;        /**< its type; its owner is LINUX */
+	uint32_t vectors_note;        /**< its type; its owner is LINUX; 0 = NT_FPREGSET has all */
 	uint32_t vectors_layout_note; /**< type of a note that describes it; 0 = none */
 	struct hawk_arch_vectors vectors[HAWK_ARCH_VECTORS]; /**< ascending */
 	/** Its parts that describe its format and hold no data. */

@@ -232,6 +232,13 @@ void hawk_target_close(struct hawk_target *target);
 
 const struct hawk_process *hawk_target_process(const struct hawk_target *target);
 const struct hawk_arch *hawk_target_arch(const struct hawk_target *target);
+
+/** Returns a code pointer without the bits that sign it (pointer authentication). */
+uint64_t hawk_target_code_address(const struct hawk_target *target, uint64_t pointer);
+
+/** Sets a thread pointer that the core does not hold. `thread` is an index. */
+void hawk_target_set_thread_pointer(struct hawk_target *target, size_t thread, uint64_t pointer);
+
 const struct hawk_mapping *hawk_target_mappings(const struct hawk_target *target, size_t *count);
 const struct hawk_thread *hawk_target_threads(const struct hawk_target *target, size_t *count);
 /** Returns the thread whose stack shows how the process died: the one that took the signal, or else
