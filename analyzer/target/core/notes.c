@@ -20,6 +20,7 @@
 
 enum {
 	NT_GDB_TDESC_NOTE = 0xff000000,
+	MEMORY_TAGGING = 3 << 1, /* PR_MTE_TCF_MASK: tags are compared */
 	VECTORS_BYTES_MAX = 64 << 10,
 
 	/* struct elf_prpsinfo of 64-bit machines */
@@ -48,6 +49,7 @@ struct reader {
 	struct hawk_findings *findings;
 	bool has_psinfo;
 	bool by_gdb;
+	bool is_tagged;
 	size_t float_notes; /* NT_FPREGSET: each thread has one */
 };
 
@@ -103,6 +105,13 @@ static void read_own_note(struct reader *reader, const struct note *note)
 
 		if (!cursor.failed)
 			target->code_mask = mask;
+	} else if (note->type == NT_ARM_TAGGED_ADDR_CTRL && first & MEMORY_TAGGING &&
+		   !reader->is_tagged) {
+		reader->is_tagged = true;
+		target->incomplete = true;
+		hawk_findings_add(reader->findings, HAWK_FINDING_MISSING, true, "pointers-tagged",
+				  "the process tagged memory (MTE): pointers with a tag in their "
+				  "top byte are not followed");
 	}
 }
 

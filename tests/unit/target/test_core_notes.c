@@ -88,6 +88,27 @@ WORLD_TEST(without_a_mask_signed_pointers_are_cut_to_an_address)
 			 UINT64_C(0xffffaaaa0040));
 }
 
+static void expect_tagged(struct world *world, uint64_t control, bool wanted)
+{
+	synthetic_core_set_layout(world->core, (struct synthetic_layout){.machine = EM_AARCH64});
+	add_aarch64_thread(world, 7);
+	synthetic_core_add_note(world->core, "LINUX", NT_ARM_TAGGED_ADDR_CTRL, &control,
+				sizeof(control));
+	world_open(world);
+	assert_int_equal(world_finding(world, "pointers-tagged") != NULL, wanted);
+	assert_int_equal(hawk_target_is_incomplete(world->target), wanted);
+}
+
+WORLD_TEST(processes_that_tag_memory_are_incomplete)
+{
+	expect_tagged(world, 1 | 1 << 1, true); /* PR_MTE_TCF_SYNC */
+}
+
+WORLD_TEST(processes_that_may_pass_tagged_addresses_are_complete)
+{
+	expect_tagged(world, 1, false); /* PR_TAGGED_ADDR_ENABLE */
+}
+
 WORLD_TEST(registers_are_in_the_order_of_the_kernel)
 {
 	uint64_t registers[HAWK_REGISTER_COUNT];
