@@ -125,7 +125,7 @@ bool hawk_code_next_store(const struct hawk_code *code, uint64_t offset, unsigne
 
 	for (size_t i = *at; i < code->size; i++) {
 		size_t modrm = i + bytes, end;
-		uint64_t found;
+		uint64_t found = 0;
 
 		if (!has(code, i, start, bytes) || modrm >= code->size ||
 		    code->bytes[modrm] & OPERATION)

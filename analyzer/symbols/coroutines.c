@@ -234,9 +234,9 @@ static bool judge(struct hawk_symbols *symbols, const struct function *resume,
 
 		ret->by_gcc = calls(destroy, &target, true);
 		ret->is_guess = !ret->by_gcc;
-		if (!ret->by_gcc && (resume->symbol || !is_like_clang(resume, destroy)))
-			return false;
-		return name_coroutine(symbols, resume, NULL, ret);
+		return !resume->symbol && !destroy->symbol &&
+		       (ret->by_gcc || is_like_clang(resume, destroy)) &&
+		       name_coroutine(symbols, resume, NULL, ret);
 	}
 	return name_coroutine(symbols, resume,
 			      own_symbol(symbols, resume->symbol, length, ret->by_gcc), ret);
