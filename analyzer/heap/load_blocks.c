@@ -348,7 +348,7 @@ static struct hawk_error *account(const struct tallies *tallies, struct hawk_hea
 	if (found->source->account)
 		return found->source->account(found, heap);
 	heap->accounting = hawk_accounting_make(heap, &tallies->touched, tallies->untouched_bytes);
-	return NULL;
+	return hawk_outside_find(heap, &tallies->touched, &heap->accounting.outside);
 }
 
 static bool needs_small_granules(const struct hawk_heap *heap)

@@ -36,7 +36,11 @@ static const size_t numbers[] = {
 	ACCOUNT(tracer_bytes),
 	ACCOUNT(tracer_touched_bytes),
 	ACCOUNT(other_bytes),
-	ACCOUNT(untouched_bytes), /* older files end before it */
+	ACCOUNT(untouched_bytes),     /* older files end before it */
+	ACCOUNT(outside.stack_bytes), /* or before this */
+	ACCOUNT(outside.ended_stacks),
+	ACCOUNT(outside.ended_stack_bytes),
+	ACCOUNT(outside.unknown_bytes),
 };
 
 enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };

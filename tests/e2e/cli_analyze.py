@@ -308,6 +308,25 @@ def check_table_left_out():
         hawk.expect("not traced" not in said and "the tracer's library" in said, f"{verb}: {said!r}")
 
 
+def check_outside():
+    """Says what memory outside of heaps is where it is most: traced or not, and of a snapshot."""
+    program = hawk.compile_program(os.path.join(folder, "outside"), ["outside.c"])
+    for environment in (hawk.tracer_environment(), hawk.plain_environment()):
+        died, _ = hawk.crash([program], environment, folder)
+        saved = os.path.join(folder, "outside.snapshot")
+        hawk.run([hawk.CORE, "snapshot", "-o", saved, died])
+        for source in (died, saved):
+            text = text_of(source)
+            hawk.expect_columns(text, "the screen")
+            words = " ".join(text.split())
+            hawk.expect("in stacks of 64 threads that ended and were neither joined nor detached;"
+                        in words and "MiB in anonymous mappings that no known heap" in words, text)
+            hawk.expect("of the heap, which is" in words, text)
+            outside = hawk.analyze(source)["heap"]["outside"]
+            hawk.expect_equal((outside["ended_stacks"], outside["unknown_bytes"] >> 20), (64, 2), f"{outside}")
+            hawk.expect(64 * 4096 < outside["ended_stack_bytes"] <= 64 << 20, f"{outside}")
+
+
 def check_cause():
     """kill() and abort() are told apart by what the kernel notes."""
     killed, _ = hawk.crash(["/bin/sh", "-c", "kill -ABRT $$"], hawk.plain_environment(), folder)

@@ -126,6 +126,22 @@ static void put_allocators(const struct hawk_heap *heap, struct hawk_json *json)
 	hawk_json_array_end(json);
 }
 
+static void put_outside(const struct hawk_accounting *memory, struct hawk_json *json)
+{
+	const struct hawk_outside *outside = &memory->outside;
+
+	if (!memory->measured) {
+		hawk_json_put_null(json, "outside");
+		return;
+	}
+	hawk_json_put_object(json, "outside");
+	hawk_json_put_integer(json, "stack_bytes", outside->stack_bytes);
+	hawk_json_put_integer(json, "ended_stacks", outside->ended_stacks);
+	hawk_json_put_integer(json, "ended_stack_bytes", outside->ended_stack_bytes);
+	hawk_json_put_integer(json, "unknown_bytes", outside->unknown_bytes);
+	hawk_json_object_end(json);
+}
+
 static void put_heap(const struct hawk_report *report, struct hawk_json *json)
 {
 	const struct hawk_heap *heap = report->heap;
@@ -161,6 +177,7 @@ static void put_heap(const struct hawk_report *report, struct hawk_json *json)
 				 memory->tracer_touched_bytes);
 	hawk_json_put_integer_if(json, "other_touched_bytes", memory->measured,
 				 hawk_accounting_other_touched(memory));
+	put_outside(memory, json);
 	hawk_json_put_integer_if(json, "writable_bytes", swept, memory->writable_bytes);
 	hawk_json_put_integer_if(json, "touched_bytes", memory->measured, memory->touched_bytes);
 	hawk_json_put_integer_if(json, "alloc_objects", counted, heap->totals.alloc_objects);

@@ -32,6 +32,8 @@ const char *hawk_report_group_word(const struct hawk_heap *heap, size_t count)
 	return count == 1 ? "class" : "classes";
 }
 
+enum { OUTSIDE_MIN = 1 << 20 }; /* bytes worth a sentence */
+
 static void put_row(const struct hawk_screen *screen, const char *name, uint64_t bytes,
 		    uint64_t whole, const char *remark)
 {
@@ -176,6 +178,45 @@ static void put_memory(const struct hawk_heap *heap, const struct hawk_screen *s
 		put_untouched(memory, screen);
 }
 
+/** Appends a part that has at least a tenth of the memory outside of heaps. */
+static void append_outside(struct hawk_text *text, uint64_t bytes, uint64_t other, const char *what)
+{
+	if (bytes < other / 10)
+		return;
+	hawk_text_printf(text, "%s%s %s",
+			 text->size ? "; " : "Outside of heaps: ", hawk_quantity_bytes(bytes).text,
+			 what);
+}
+
+/** Says what memory outside of heaps is where it is much. */
+static void put_outside(const struct hawk_heap *heap, const struct hawk_screen *screen)
+{
+	const struct hawk_accounting *memory = &heap->accounting;
+	const struct hawk_outside *outside = &memory->outside;
+	uint64_t other = hawk_accounting_other_touched(memory);
+	CLEANUP(text) struct hawk_text text = {0};
+	char words[128];
+	size_t threads;
+
+	if (!memory->measured || other < OUTSIDE_MIN || other < memory->touched_bytes / 4)
+		return;
+	hawk_target_threads(heap->target, &threads);
+	snprintf(words, sizeof(words),
+		 "in stacks of %s threads that ended and were neither joined nor detached",
+		 hawk_quantity_count(outside->ended_stacks).text);
+	append_outside(&text, outside->ended_stack_bytes, other, words);
+	snprintf(words, sizeof(words), "in stacks of %s thread%s",
+		 hawk_quantity_count(threads).text, threads == 1 ? "" : "s");
+	append_outside(&text, outside->stack_bytes, other, words);
+	append_outside(&text, outside->unknown_bytes, other,
+		       "in anonymous mappings that no known heap or thread has: mmap() by the "
+		       "program or a library");
+	if (!text.size)
+		return;
+	hawk_text_puts(&text, ".");
+	hawk_screen_paragraph(screen, hawk_text_string(&text), 2, 2);
+}
+
 static void append_sum(struct hawk_text *text, uint64_t bytes, const char *what)
 {
 	if (bytes)
@@ -217,7 +258,8 @@ static void put_allocators(const struct hawk_heap *heap, const struct hawk_scree
 	}
 	if (!text.bytes)
 		return;
-	hawk_text_puts(&text, is_traced ? "."
+	/* Beside traced blocks only CPython's are read. */
+	hawk_text_puts(&text, is_traced ? ". PYTHONMALLOC=malloc gives them both."
 					: ". Allocation stacks and ages need the tracer: "
 					  "hawk-core run -- PROGRAM.");
 	hawk_screen_paragraph(screen, text.bytes, 2, 2);
@@ -256,6 +298,7 @@ void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen
 				    .text,
 			    memory->measured ? "touched" : "writable");
 	put_memory(heap, screen);
+	put_outside(heap, screen);
 	put_fragmentation(report->fragmentation, screen);
 	put_allocators(heap, screen);
 	hawk_report_guests(heap, screen);

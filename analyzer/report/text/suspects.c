@@ -30,6 +30,7 @@ enum {
 enum {
 	LEFT_OUT_SHARE = 20, /**< of the heap: left-out start-up memory that is mentioned */
 	NOISE_SHARE = 100,   /**< of a site: possibly lost blocks that are mentioned */
+	SMALL_SHARE = 10,    /**< of touched memory: a heap below it is not what grew */
 };
 
 static uint64_t lost_bytes(const struct hawk_suspect *suspect)
@@ -516,6 +517,26 @@ static void put_end(const struct hawk_suspects_report *suspects, const struct ha
 	hawk_output_puts(screen->output, "\n");
 }
 
+/** A heap that is little of the memory says so: what grew lies elsewhere. */
+static void put_heading(const struct hawk_suspects_report *suspects,
+			const struct hawk_screen *screen)
+{
+	const struct hawk_accounting *memory = &suspects->pointers->heap->accounting;
+	uint64_t heap = memory->requested_bytes - memory->untouched_bytes;
+	const struct hawk_suspects *found = suspects->found;
+	struct hawk_quantity part = hawk_quantity_share(found->explained_bytes, found->heap_bytes);
+
+	if (memory->measured && heap < memory->touched_bytes / SMALL_SHARE)
+		hawk_screen_heading(
+			screen, "Suspects: %zu behind %s of the heap, which is %s of the memory",
+			found->count, part.text,
+			hawk_quantity_share(heap, memory->touched_bytes).text);
+	else
+		hawk_screen_heading(screen,
+				    "Suspects: %zu behind %s of the heap, and what to ask next",
+				    found->count, part.text);
+}
+
 void hawk_report_suspects(const struct hawk_suspects_report *suspects,
 			  const struct hawk_screen *screen)
 {
@@ -525,12 +546,7 @@ void hawk_report_suspects(const struct hawk_suspects_report *suspects,
 		return;
 	}
 	if (suspects->found->count) {
-		hawk_screen_heading(screen,
-				    "Suspects: %zu behind %s of the heap, and what to ask next",
-				    suspects->found->count,
-				    hawk_quantity_share(suspects->found->explained_bytes,
-							suspects->found->heap_bytes)
-					    .text);
+		put_heading(suspects, screen);
 		put_end(suspects, screen);
 		put_all(suspects, screen);
 	} else {

@@ -19,6 +19,14 @@
 
 #include "hawk/base/error.h"
 
+/** Touched memory outside of heaps, as far as it is known whose it is. */
+struct hawk_outside {
+	uint64_t stack_bytes; /**< of live threads */
+	/** Threads that ended and were neither joined nor detached; and their stacks. */
+	uint64_t ended_stacks, ended_stack_bytes;
+	uint64_t unknown_bytes; /**< anonymous memory of no heap, thread or tracer */
+};
+
 struct hawk_accounting {
 	uint64_t requested_bytes;  /**< of live blocks, as requested by the program */
 	uint64_t untouched_bytes;  /**< part of requested_bytes: in pages of zeros */
@@ -36,6 +44,7 @@ struct hawk_accounting {
 	uint64_t tracer_touched_bytes; /**< part of tracer_bytes: pages that are not all zeros */
 
 	uint64_t other_bytes; /**< the rest of writable memory: stacks, data segments, mmap */
+	struct hawk_outside outside; /**< parts of what of it is touched; older snapshots lack it */
 };
 
 struct hawk_heap;
@@ -45,6 +54,10 @@ struct hawk_touched;
 struct hawk_accounting hawk_accounting_make(const struct hawk_heap *heap,
 					    const struct hawk_touched *touched,
 					    uint64_t untouched_bytes);
+
+/** Fills `ret`, which is zeros. */
+struct hawk_error *hawk_outside_find(const struct hawk_heap *heap,
+				     const struct hawk_touched *touched, struct hawk_outside *ret);
 
 /** Returns what of `other_bytes` is touched. */
 uint64_t hawk_accounting_other_touched(const struct hawk_accounting *of);
