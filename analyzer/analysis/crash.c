@@ -46,6 +46,9 @@ static bool is_abort(const char *name)
 					    "message_wrapper",
 					    "fatal",
 					    "fortify_fail",
+					    "malloc_assert",
+					    "assert_fail",
+					    "assert_fail_base",
 					    "kernel_vsyscall",
 					    NULL};
 	size_t length;

@@ -134,7 +134,9 @@ static const char *maker_of(const struct grouping *grouping, uint32_t site)
 {
 	const struct hawk_site_name *name = hawk_site_name(grouping->names, site);
 
-	return name->runtime || !name->function ? name->caller : name->function;
+	if (!name->runtime && name->function)
+		return name->function;
+	return name->caller_offset ? NULL : name->caller;
 }
 
 /** Returns the innermost node above both; that of no site if no one block holds both. */

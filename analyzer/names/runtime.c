@@ -78,19 +78,33 @@ static const char *file_of(const struct hawk_stack_line *line)
 		       : NULL;
 }
 
-/** Returns the first line behind `first` in another module whose source is known. */
+bool hawk_stack_is_c_library(const struct hawk_stack_line *line)
+{
+	const char *file = file_of(line);
+
+	return file && is_c_library(file);
+}
+
+/** Returns the first line behind `first` in another module whose source is known; without one, the
+ * first of a program. */
 static size_t library_caller(const struct hawk_stack *stack, size_t first)
 {
 	const char *library = file_of(&stack->lines[first]);
+	bool is_library = strstr(library, ".so");
+	size_t program = stack->count;
 
 	for (size_t i = first + 1; i < stack->count; i++) {
 		const char *file = file_of(&stack->lines[i]);
 
-		if (file && stack->lines[i].name.file && !is_c_library(file) &&
-		    strcmp(file, library) != 0)
+		if (!file || is_c_library(file) || strcmp(file, library) == 0)
+			continue;
+		if (stack->lines[i].name.file)
 			return i;
+		if (is_library && program == stack->count && !strstr(file, ".so") &&
+		    !is_runtime(file))
+			program = i;
 	}
-	return stack->count;
+	return program;
 }
 
 size_t hawk_stack_runtime_caller(const struct hawk_stack *stack, size_t first)

@@ -80,7 +80,8 @@ void hawk_site_names_destroy(struct hawk_site_names *names)
 	free(names);
 }
 
-/** The first function with a name behind `line`, not far from it; NULL = there is none. */
+/** Returns the first function with a name behind `line`, not far from it; NULL = there is none, or
+ * only of the C library, which calls every program. */
 static const char *named_caller(const struct hawk_stack *stack, const struct hawk_stack_line *line)
 {
 	const struct hawk_stack_line *end = stack->lines + stack->count;
@@ -88,7 +89,8 @@ static const char *named_caller(const struct hawk_stack *stack, const struct haw
 	if (end - line > CALLERS_MAX)
 		end = line + CALLERS_MAX;
 	for (line++; line < end; line++)
-		if (line->kind == HAWK_LINE_FUNCTION && line->name.function)
+		if (line->kind == HAWK_LINE_FUNCTION && line->name.function &&
+		    !hawk_stack_is_c_library(line))
 			return line->name.function;
 	return NULL;
 }
@@ -100,6 +102,7 @@ static void set_caller(const struct hawk_stack_line *line, struct hawk_site_name
 
 	name->runtime = true;
 	name->caller = line->name.function ? line->name.function : module;
+	name->caller_offset = line->name.function ? 0 : line->pc - line->module.bias;
 	name->file = line->name.file ? hawk_path_base(line->name.file) : NULL;
 	name->line = line->name.line;
 	if (name->function)
@@ -192,6 +195,20 @@ static void append_nameless(struct hawk_text *text, const struct hawk_site_name 
 	hawk_function_name_append(text, name->caller, width == SIZE_MAX ? width : width - used);
 }
 
+/** Appends who called a runtime: a function, or "server+0x4712". */
+static void append_caller(struct hawk_text *text, const struct hawk_site_name *name, size_t width)
+{
+	CLEANUP(text) struct hawk_text place = {0};
+
+	if (!name->caller_offset) {
+		hawk_function_name_append(text, name->caller, width);
+		return;
+	}
+	hawk_text_printf(&place, "%s+0x%llx", name->caller,
+			 (unsigned long long)name->caller_offset);
+	hawk_utf8_append_middle_cut(text, hawk_text_string(&place), width);
+}
+
 /** "list_resize < parse": if they do not fit, both keep half of the width. */
 static void append_functions(struct hawk_text *text, const struct hawk_site_name *name,
 			     size_t width)
@@ -203,12 +220,11 @@ static void append_functions(struct hawk_text *text, const struct hawk_site_name
 		append_function(text, name, width);
 		return;
 	}
-	hawk_function_name_append(&caller, name->caller, SIZE_MAX);
+	append_caller(&caller, name, SIZE_MAX);
 	used = hawk_utf8_width(hawk_text_string(&caller));
 	append_function(&function, name, used < room / 2 ? room - used : room / 2);
 	hawk_text_printf(text, "%s < ", hawk_text_string(&function));
-	hawk_function_name_append(text, name->caller,
-				  room - hawk_utf8_width(hawk_text_string(&function)));
+	append_caller(text, name, room - hawk_utf8_width(hawk_text_string(&function)));
 }
 
 /** Columns of a name without its place. */

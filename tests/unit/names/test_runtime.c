@@ -63,6 +63,13 @@ TEST(who_called_a_library_without_source_lines_has_some)
 	assert_int_equal(hawk_stack_runtime_caller(&stack, 0), 4);
 }
 
+TEST(who_called_a_library_is_the_program_where_nothing_has_source_lines)
+{
+	assert_int_equal(CALLER(0, "xmlNewDoc", "/lib/libxml2.so.2", "read", "/opt/plugin.so",
+				"main", "/opt/feeds"),
+			 2);
+}
+
 TEST(a_script_calls_for_itself)
 {
 	assert_int_equal(CALLER(0, "resize", "/usr/bin/python3.11", "_PyEval_EvalFrameDefault",

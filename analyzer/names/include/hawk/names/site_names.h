@@ -29,7 +29,8 @@ struct hawk_site_name {
 	uint64_t offset;    /**< in the module, if the function is unknown */
 	const char *caller; /**< likewise: the innermost named caller; or who called a runtime */
 	bool runtime;       /**< `caller` called a runtime; file and line are its place */
-	const char *callee; /**< the wrapper that `function` called to allocate */
+	uint64_t caller_offset; /**< not 0: `caller` is a module, and this the place in it */
+	const char *callee;     /**< the wrapper that `function` called to allocate */
 	bool has_stack;
 	const char *instead; /**< text shown if there is no stack */
 };

@@ -85,9 +85,12 @@ size_t hawk_stack_telling_line(const struct hawk_stack *stack);
 /**
  * Returns the index of the first line that called a runtime (an interpreter, GLib, Qt's core) in
  * whose module line `first` lies. If it lies in the C library or in a library without source lines,
- * returns the first line of another module that has one. Returns `stack->count` if there is none,
- * or if a script called a runtime.
+ * returns the first line of another module that has one, or of the program. Returns `stack->count`
+ * if there is none, or if a script called a runtime.
  */
 size_t hawk_stack_runtime_caller(const struct hawk_stack *stack, size_t first);
+
+/** Returns true for a function of the C or C++ library, or of the dynamic linker. */
+bool hawk_stack_is_c_library(const struct hawk_stack_line *line);
 
 #endif
