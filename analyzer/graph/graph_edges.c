@@ -154,6 +154,25 @@ static void gather_object(const struct job *job, struct part *part,
 	}
 }
 
+/* Gathers the values of an object with compressed references. */
+static void gather_narrow(const struct job *job, struct part *part,
+			  const struct hawk_guest_layout *layout, uint64_t number,
+			  const struct hawk_word_range *range)
+{
+	uint64_t values[PIECE_WORDS], word;
+	size_t count = 0;
+
+	for (size_t i = 0; i < range->words; i++) {
+		memcpy(&word, range->bytes + i * HAWK_WORD_BYTES, sizeof(word));
+		for (unsigned which = 0; word && which < HAWK_GUEST_VALUES; which++)
+			count += hawk_guest_value(layout, number + i, which, word, &values[count]);
+		if (count + HAWK_GUEST_VALUES > PIECE_WORDS || i + 1 == range->words) {
+			gather(job, part, (const uint8_t *)values, count);
+			count = 0;
+		}
+	}
+}
+
 static void read_block(const struct job *job, struct part *part, uint32_t block)
 {
 	const struct hawk_guest_type *type = hawk_guests_type(&job->heap->guests, block);
@@ -174,10 +193,12 @@ static void read_block(const struct job *job, struct part *part, uint32_t block)
 		while (at < end && !part->err && hawk_words_next(&part->words, at, end, &range)) {
 			hawk_prefetch_ahead(range.bytes);
 			hawk_prefetch_ahead(range.bytes + (1 << HAWK_LINE_LOG2));
-			if (type)
-				gather_object(job, part, &type->layout,
-					      (range.start - stretch.start) / HAWK_WORD_BYTES,
-					      &range);
+			uint64_t number = (range.start - stretch.start) / HAWK_WORD_BYTES;
+
+			if (type && hawk_guest_is_narrow(&type->layout))
+				gather_narrow(job, part, &type->layout, number, &range);
+			else if (type)
+				gather_object(job, part, &type->layout, number, &range);
 			else
 				gather(job, part, range.bytes, range.words);
 			at = range.start + range.words * HAWK_WORD_BYTES;

@@ -120,18 +120,26 @@ static void find_in_roots(struct finder *finder)
 }
 
 /* Judges the edges among the words of `source`, in order; `*edge` is its next edge. Skips words
- * that are no edges. */
+ * that are no edges. The range begins with word `number`. */
 static void find_in_words(struct finder *finder, const struct hawk_word_range *range,
-			  uint32_t source, uint32_t *edge, uint32_t end)
+			  uint64_t number, uint32_t source, uint32_t *edge, uint32_t end)
 {
+	const struct hawk_guest_type *type =
+		hawk_guests_type(&finder->explainer.heap->guests, source);
 	const struct hawk_heap *heap = finder->explainer.heap;
 	const uint32_t *edges = finder->graph->edges;
+	/* Most words have one value, the last. */
+	size_t step = type && hawk_guest_is_narrow(&type->layout) ? 1 : HAWK_GUEST_VALUES;
 
-	for (size_t i = 0; i < range->words && *edge < end; i++) {
-		uint64_t value;
+	for (size_t i = step < HAWK_GUEST_VALUES ? 0 : HAWK_GUEST_VALUES - 1;
+	     i < range->words * HAWK_GUEST_VALUES && *edge < end; i += step) {
+		uint64_t word, value;
 		uint32_t found;
 
-		memcpy(&value, range->bytes + i * WORD, WORD);
+		memcpy(&word, range->bytes + i / HAWK_GUEST_VALUES * WORD, WORD);
+		if (!hawk_guest_value(type ? &type->layout : NULL, number + i / HAWK_GUEST_VALUES,
+				      i % HAWK_GUEST_VALUES, word, &value))
+			continue;
 		found = hawk_block_index_edge(&heap->index, value);
 		if (edges[*edge] != hawk_guests_edge(&heap->guests, &heap->index, value, found))
 			continue;
@@ -153,7 +161,8 @@ static struct hawk_error *find_in_block(struct finder *finder, struct hawk_words
 		uint64_t at = stretch.start, end = stretch.end & -(uint64_t)WORD;
 
 		while (at < end && hawk_words_next(words, at, end, &range)) {
-			find_in_words(finder, &range, block, &edge, edges_end);
+			find_in_words(finder, &range, (range.start - stretch.start) / WORD, block,
+				      &edge, edges_end);
 			at = range.start + range.words * WORD;
 		}
 	}

@@ -73,6 +73,46 @@ static bool find_word(const struct reader *reader, const struct hawk_word_range 
 	return false;
 }
 
+/* As find_word(), of an object with compressed references: `*at` counts values. */
+static bool find_narrow(const struct reader *reader, const struct hawk_word_range *range,
+			const struct hawk_guest_layout *layout, uint64_t number, uint32_t edge,
+			size_t *at, uint64_t *inside)
+{
+	uint64_t start = hawk_block_start(reader->index, edge >> 1);
+
+	for (; *at < range->words * HAWK_GUEST_VALUES; ++*at) {
+		size_t i = *at / HAWK_GUEST_VALUES;
+		uint64_t word, value;
+
+		memcpy(&word, range->bytes + i * HAWK_WORD_BYTES, sizeof(word));
+		if (!hawk_guest_value(layout, number + i, *at % HAWK_GUEST_VALUES, word, &value))
+			continue;
+		*inside = value - start;
+		if (leads_to(reader, value, edge, start))
+			return true;
+	}
+	return false;
+}
+
+/* Finds the next value in the range that `edge` can be, as find_word(), and its offset in it. */
+static bool find_value(const struct reader *reader, const struct hawk_word_range *range,
+		       const struct hawk_guest_type *type, uint64_t number, uint32_t edge,
+		       size_t *at, uint64_t *inside, uint64_t *offset)
+{
+	if (!type || !hawk_guest_is_narrow(&type->layout)) {
+		if (!find_word(reader, range, type, number, edge, at, inside))
+			return false;
+		*offset = *at * HAWK_WORD_BYTES;
+		return true;
+	}
+	if (!find_narrow(reader, range, &type->layout, number, edge, at, inside))
+		return false;
+	*offset = *at / HAWK_GUEST_VALUES * HAWK_WORD_BYTES;
+	if (*at % HAWK_GUEST_VALUES == 1) /* the upper half */
+		*offset += HAWK_WORD_BYTES / 2;
+	return true;
+}
+
 static struct hawk_error *add(struct reader *reader, const struct hawk_pointer *pointer)
 {
 	struct hawk_error *err = reader->count == POINTERS_AT_ONCE ? flush(reader) : NULL;
@@ -94,13 +134,14 @@ static struct hawk_error *read_range(struct reader *reader, uint32_t block, uint
 		struct hawk_pointer pointer = {
 			.source = block, .edge = edges[*edge], .number = *edge};
 		struct hawk_error *err;
+		uint64_t within;
 
 		if (*edge + EDGES_AHEAD < reader->graph->edge_count)
 			hawk_prefetch(&reader->index->granules[edges[*edge + EDGES_AHEAD] >> 1]);
-		if (!find_word(reader, range, type, offset / HAWK_WORD_BYTES, edges[*edge], &at,
-			       &pointer.inside))
+		if (!find_value(reader, range, type, offset / HAWK_WORD_BYTES, edges[*edge], &at,
+				&pointer.inside, &within))
 			return NULL;
-		pointer.offset = offset + at * HAWK_WORD_BYTES;
+		pointer.offset = offset + within;
 		err = add(reader, &pointer);
 		if (err)
 			return err;

@@ -81,6 +81,11 @@ static void put_place(struct places *places, const struct hawk_pointer *pointer)
 	if (pointer->source != places->block)
 		places->at = 0;
 	places->block = pointer->source;
+	/* Places are words: compressed references have none, nor has another value of a word. */
+	if (pointer->offset < places->at || pointer->offset % sizeof(uint64_t)) {
+		put_unknown(places, places->edge + 1);
+		return;
+	}
 	hawk_column_put(&places->piece->column,
 			(pointer->offset - places->at) / sizeof(uint64_t) + 1);
 	places->at = pointer->offset + sizeof(uint64_t);

@@ -73,7 +73,9 @@ uint32_t hawk_guest_add_type(struct hawk_guest_finder *finder, uint64_t key, con
 {
 	uint64_t layout_key = hawk_guest_mix(layout->ignored_words,
 					     2 * (uint64_t)layout->front + layout->is_collected);
-	uint64_t name_key = hawk_guest_mix(layout_key, XXH3_64bits(name, strlen(name)));
+	uint64_t narrow_key = hawk_guest_mix(layout->narrow[0], layout->narrow[1]);
+	uint64_t name_key = hawk_guest_mix(hawk_guest_mix(layout_key, narrow_key),
+					   XXH3_64bits(name, strlen(name)));
 	struct hawk_guest_key *slot;
 
 	if (!grow(&finder->keys, &finder->key_capacity, finder->key_count) ||

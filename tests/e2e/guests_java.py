@@ -76,6 +76,16 @@ def check_made(core):
     hawk.expect_equal((guest["objects"], guest["bytes"]), tuple(map(sum, zip(*found.values()))), "the guest's sums")
 
 
+def check_paths(core):
+    """References have 32 bits; a static field lies in the object of its class."""
+    path = hawk.text_of("path", "--type", r"^Made\$Empty$", "--top=1", core)
+    hawk.expect(re.search(r"java\.lang\.Class\n.* Made\$Empty\[\]\n.* Made\$Empty\n", path), f"an element's path: {path}")
+    links, = hawk.sql(core, "SELECT count(*) AS n FROM edges JOIN blocks AS source ON source.address = edges.source"
+                      " JOIN blocks AS target ON target.address = edges.target"
+                      " WHERE source.type = 'Made$Order' AND target.type = 'Made$Order'")
+    hawk.expect_equal(links["n"], MADE["Made$Order"][0] - 1, "references to the next order")
+
+
 def check_screens(core):
     text = hawk.text_of("analyze", core)
     hawk.expect("HotSpot 17 (Serial) has" in text and "byte[]" in text, f"the first screen: {text}")
@@ -89,6 +99,7 @@ word = sys.argv[1]
 core = crash("Serial" if word == "made" else word)
 if word == "made":
     check_made(core)
+    check_paths(core)
     check_screens(core)
 else:
     hawk.expect_equal(types_of(core), counts_of_jhsdb(core), "counts of jhsdb")

@@ -21,6 +21,8 @@ static struct java_settings settings_of(uint8_t byte)
 	return (struct java_settings){.collector = collectors[byte & 3],
 				      .is_compact = byte & 4,
 				      .narrow_class = byte & 8,
+				      .narrow_reference = byte & 64,
+				      .reference_shift = 3,
 				      .alignment = byte & 16 ? 16 : 8,
 				      .length_at = byte & 4   ? 8
 						   : byte & 8 ? 12
@@ -45,6 +47,7 @@ static void check(const struct java *java)
 		bytes += object.bytes;
 		if (java->types[object.number].objects == 1)
 			java_append_class(walk.java, java->types[object.number].address, &name);
+		(void)java_layout(walk.java, &java->types[object.number]);
 	}
 	if (objects != java->objects || bytes != java->bytes)
 		abort();

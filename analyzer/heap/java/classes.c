@@ -76,7 +76,7 @@ static bool is_form(int32_t form)
 	       (bits & 255) <= ELEMENT_LOG2_MAX;
 }
 
-static bool add_type(struct java *java, uint64_t address)
+static bool add_type(struct java *java, const struct java_type *type)
 {
 	if (!java->type_count)
 		java->type_count = 1;
@@ -87,7 +87,7 @@ static bool add_type(struct java *java, uint64_t address)
 		java->failed = true;
 		return false;
 	}
-	java->types[java->type_count++] = (struct java_type){.address = address};
+	java->types[java->type_count++] = *type;
 	return true;
 }
 
@@ -109,11 +109,13 @@ static void read_class(struct java *java, struct java_class *class)
 	    !hawk_target_mapping_at(java->target, loader))
 		return;
 	length = read_class_name(java, address, name, sizeof(name));
-	if (!length || !add_type(java, address))
+	class->is_mirror = length == strlen(mirror) && !memcmp(name, mirror, length);
+	if (!length || !add_type(java, &(struct java_type){.address = address,
+							   .form = form,
+							   .is_mirror = class->is_mirror}))
 		return;
 	class->form = form;
 	class->number = java->type_count - 1;
-	class->is_mirror = length == strlen(mirror) && !memcmp(name, mirror, length);
 }
 
 const struct java_class *java_class_of(struct java *java, uint64_t id)

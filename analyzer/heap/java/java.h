@@ -25,6 +25,8 @@ enum java_name {
 	JAVA_FLAG_COUNT,
 	JAVA_CLASS_BASE,
 	JAVA_CLASS_SHIFT,
+	JAVA_REFERENCE_BASE,
+	JAVA_REFERENCE_SHIFT,
 	JAVA_MIRROR_SIZE,
 	JAVA_THREADS,
 	JAVA_RESERVE,
@@ -42,8 +44,12 @@ enum java_name {
 	JAVA_THREAD_BUFFER,
 	JAVA_BUFFER_TOP,
 	JAVA_BUFFER_END,
+	JAVA_CLASS_METHODS,    /**< words of the method table behind the structure */
+	JAVA_CLASS_INTERFACES, /**< words of the tables of interfaces behind it */
+	JAVA_CLASS_MAPS,       /**< number of maps of references behind these */
 	/* types */
 	JAVA_FLAG_BYTES,
+	JAVA_CLASS_BYTES,
 	JAVA_NAMES_NEEDED, /**< the ones above must be there, those below are some collector's */
 
 	JAVA_CLASS_BITS =
@@ -87,8 +93,11 @@ static const uint64_t JAVA_UNKNOWN = UINT64_MAX;
 struct java_settings {
 	uint64_t class_base;
 	unsigned class_shift;
-	bool is_compact;         /**< the class lies in the mark */
-	bool narrow_class;       /**< the class has 32 bits */
+	bool is_compact;       /**< the class lies in the mark */
+	bool narrow_class;     /**< the class has 32 bits */
+	bool narrow_reference; /**< likewise references */
+	uint64_t reference_base;
+	unsigned reference_shift;
 	unsigned alignment;      /**< of objects, in bytes */
 	unsigned length_at;      /**< offset of an array's length */
 	unsigned mirror_size_at; /**< offset of its size in an object of java.lang.Class */
@@ -115,6 +124,8 @@ enum { JAVA_CLASSES_MAX = 1 << 20, JAVA_NAME_BYTES = 256 };
 /** A class that objects have. */
 struct java_type {
 	uint64_t address;
+	int32_t form;
+	bool is_mirror;
 	uint64_t objects, bytes;
 };
 
@@ -160,6 +171,9 @@ const struct java_class *java_class_of(struct java *java, uint64_t id);
 
 /** Appends the name of the class: "java.util.HashMap", "byte[]". */
 void java_append_class(struct java *java, uint64_t address, struct hawk_text *name);
+
+/** Returns how the words of the class's objects refer to others. */
+struct hawk_guest_layout java_layout(struct java *java, const struct java_type *type);
 
 struct java_object {
 	uint64_t start, bytes;

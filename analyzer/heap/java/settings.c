@@ -18,10 +18,11 @@ enum {
 };
 
 /** The flags that are read; each has a byte, but the alignment. */
-enum { COMPACT, NARROW_CLASSES, ALIGNMENT, FIRST_COLLECTOR };
+enum { COMPACT, NARROW_CLASSES, NARROW_REFERENCES, ALIGNMENT, FIRST_COLLECTOR };
 static const char *const flags[] = {
 	[COMPACT] = "UseCompactObjectHeaders",
 	[NARROW_CLASSES] = "UseCompressedClassPointers",
+	[NARROW_REFERENCES] = "UseCompressedOops",
 	[ALIGNMENT] = "ObjectAlignmentInBytes",
 	[FIRST_COLLECTOR] = "UseSerialGC",
 	"UseParallelGC",
@@ -76,10 +77,11 @@ static unsigned reserve_of(const struct java_settings *settings, uint32_t prefet
 static bool set_layout(struct java *java, const uint32_t *values)
 {
 	struct java_settings *settings = &java->settings;
-	uint32_t shift, prefetch, mirror;
+	uint32_t shift, reference_shift, prefetch, mirror;
 
 	settings->is_compact = values[COMPACT];
 	settings->narrow_class = values[NARROW_CLASSES] || values[COMPACT];
+	settings->narrow_reference = values[NARROW_REFERENCES];
 	settings->alignment = values[ALIGNMENT];
 	settings->length_at = 2 * WORD;
 	if (settings->is_compact)
@@ -88,12 +90,16 @@ static bool set_layout(struct java *java, const uint32_t *values)
 		settings->length_at = WORD + WORD / 2;
 	if (!hawk_word(&java->near, java->names[JAVA_CLASS_BASE], &settings->class_base) ||
 	    !hawk_half(&java->near, java->names[JAVA_CLASS_SHIFT], &shift) || shift > SHIFT_MAX ||
+	    !hawk_word(&java->near, java->names[JAVA_REFERENCE_BASE], &settings->reference_base) ||
+	    !hawk_half(&java->near, java->names[JAVA_REFERENCE_SHIFT], &reference_shift) ||
+	    reference_shift > SHIFT_MAX ||
 	    !hawk_half(&java->near, java->names[JAVA_RESERVE], &prefetch) ||
 	    prefetch > PREFETCH_MAX ||
 	    !hawk_half(&java->near, java->names[JAVA_MIRROR_SIZE], &mirror))
 		return false;
 	settings->mirror_size_at = mirror;
 	settings->class_shift = shift;
+	settings->reference_shift = reference_shift;
 	settings->reserve = reserve_of(settings, prefetch);
 	return settings->alignment >= WORD && settings->alignment <= ALIGNMENT_MAX &&
 	       !(settings->alignment & (settings->alignment - 1)) &&

@@ -143,22 +143,6 @@ static void leave(struct hawk_heap_walk *walk)
 	free(walk->state);
 }
 
-/* Returns how the words of objects refer to others: of numbers and text none do. A long may hold an
- * address of native memory. */
-static struct hawk_guest_layout layout_of(const char *name)
-{
-	static const char *const plain[] = {"byte[]",    "char[]",  "short[]", "int[]",
-					    "boolean[]", "float[]", "double[]"};
-	struct hawk_guest_layout ret = {.is_collected = true};
-
-	for (size_t i = 0; i < sizeof(plain) / sizeof(*plain); i++)
-		if (!strcmp(name, plain[i])) {
-			ret.ignored_words = UINT64_MAX;
-			ret.ignores_rest = true;
-		}
-	return ret;
-}
-
 static const struct hawk_heap_found *find_source(const struct hawk_heap *heap, unsigned *index)
 {
 	for (*index = 0; *index < heap->found_count; ++*index)
@@ -191,10 +175,9 @@ void hawk_java_find(struct hawk_guest_finder *finder, const struct hawk_heap *he
 	guests->source_type_count = java->type_count;
 	for (uint32_t i = 1; i < java->type_count; i++) {
 		CLEANUP(text) struct hawk_text name = {0};
-		struct hawk_guest_layout layout;
+		struct hawk_guest_layout layout = java_layout(java, &java->types[i]);
 
 		java_append_class(java, java->types[i].address, &name);
-		layout = layout_of(hawk_text_string(&name));
 		finder->failed |= name.failed;
 		guests->source_types[i] =
 			hawk_guest_add_type(finder, hawk_guest_mix(java->types[i].address, 1),

@@ -25,6 +25,12 @@ struct hawk_guest_layout {
 	bool ignores_rest; /**< likewise all words from the 64th on */
 	uint8_t front;     /**< bytes of the block before the object, to which pointers lead */
 	bool is_collected; /**< the collector frees it: never lost */
+	/** Halves of words that are compressed references, by number, lower ones first; and whether
+	 * all from the 128th on are. One leads to base + (itself << shift), 0 to nothing. */
+	uint64_t narrow[2];
+	bool narrow_rest;
+	uint8_t narrow_shift;
+	uint64_t narrow_base;
 };
 
 struct hawk_guest_type {
@@ -111,6 +117,39 @@ static inline const struct hawk_guest_type *hawk_guests_type(const struct hawk_g
 static inline bool hawk_guest_ignores(const struct hawk_guest_layout *layout, uint64_t number)
 {
 	return number < 64 ? layout->ignored_words >> number & 1 : layout->ignores_rest;
+}
+
+/** Returns true if some words hold compressed references. */
+static inline bool hawk_guest_is_narrow(const struct hawk_guest_layout *layout)
+{
+	return layout->narrow[0] | layout->narrow[1] | layout->narrow_rest;
+}
+
+/** Returns true if a half of a word, by number, is a compressed reference. */
+static inline bool hawk_guest_refers(const struct hawk_guest_layout *layout, uint64_t half)
+{
+	return half < 128 ? layout->narrow[half / 64] >> half % 64 & 1 : layout->narrow_rest;
+}
+
+/** The values that a word can be: two compressed references, and the word itself. */
+enum { HAWK_GUEST_VALUES = 3 };
+
+/** Returns true if value `which` of word `number` can refer to something, and fills it. `layout`
+ * may be NULL: of no object. */
+static inline bool hawk_guest_value(const struct hawk_guest_layout *layout, uint64_t number,
+				    unsigned which, uint64_t word, uint64_t *ret)
+{
+	uint32_t narrow;
+
+	*ret = word;
+	if (which == HAWK_GUEST_VALUES - 1) /* the lower half may be the same */
+		return !layout || (!hawk_guest_ignores(layout, number) &&
+				   (word >> 32 || !hawk_guest_refers(layout, 2 * number)));
+	if (!layout || !hawk_guest_refers(layout, 2 * number + which))
+		return false;
+	narrow = (uint32_t)(word >> 32 * which);
+	*ret = layout->narrow_base + ((uint64_t)narrow << layout->narrow_shift);
+	return narrow;
 }
 
 /** Returns true if `value` is a link of the collector's lists: it leads to the collector's words in
