@@ -353,11 +353,13 @@ static struct hawk_error *print_sections(struct hawk_session *session)
 }
 
 /** Loads all data before the first screen: a process is released by then. Without a graph, blocks
- * are only summed up. */
+ * are only summed up, unless they get types. */
 static struct hawk_error *load(struct hawk_session *session, struct suspects *suspects)
 {
 	bool blocks = suspects_wanted(session) || leaks_wanted(session);
-	struct hawk_error *err = hawk_session_sums(session, blocks ? graph_blocks_max() : 0);
+	bool types = !session->settings->no_types && !session->settings->pid;
+	uint64_t most = graph_blocks_max();
+	struct hawk_error *err = hawk_session_sums(session, blocks ? most : 0, types ? most : 0);
 
 	if (err || !session->settings->pid || !suspects_wanted(session))
 		return err;
@@ -583,6 +585,7 @@ const struct hawk_verb hawk_verb_analyze = {
 	.shared = HAWK_TAKES_PID | HAWK_TAKES_TOP | HAWK_TAKES_DEPTH | HAWK_TAKES_JSON |
 		  HAWK_TAKES_FOCUS | HAWK_TAKES_IGNORE | HAWK_TAKES_MIN_BYTES | HAWK_TAKES_TARGET |
 		  HAWK_TAKES_OUTPUT | HAWK_TAKES_COLOR,
+	.types = true,
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file, or --pid",
 	.live = true,

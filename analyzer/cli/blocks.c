@@ -92,6 +92,7 @@ const struct hawk_verb hawk_verb_blocks = {
 		   "with --top for the N largest.",
 	.options = options,
 	.shared = HAWK_TAKES_PID | HAWK_TAKES_QUERY | HAWK_TAKES_TARGET | HAWK_TAKES_OUTPUT,
+	.types = true,
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file, or --pid",
 	.live = true,

@@ -71,7 +71,8 @@ struct hawk_settings {
 	const char *output;     /**< a file; NULL = standard output, also for "-" */
 	bool force;             /**< replace an existing file */
 	bool no_native;         /**< do not read allocators' own structures */
-	bool types;             /**< name untraced blocks by debug information */
+	bool types;             /**< the verb names untraced blocks by debug information */
+	bool no_types;          /**< it is not to */
 	int guest;              /**< enum hawk_guest_choice: interpreters whose objects are named */
 	const char *table_file; /**< of the tracer (table=FILE) */
 	const char *last;       /**< the newest core of this program or process; "" = of any */
@@ -264,6 +265,7 @@ struct hawk_verb {
 	int (*run)(struct hawk_settings *settings);
 
 	const char *needs; /**< complaint about a wrong number of operands: "one core file" */
+	bool types;        /**< names untraced blocks by debug information, not by size */
 	bool live;         /**< takes --pid instead of a core */
 	int operands_min;  /**< besides the core */
 	int operands_max;  /**< -1 = any number */

@@ -207,6 +207,7 @@ const struct hawk_verb hawk_verb_duplicates = {
 		   "size, so rests of earlier contents can hide copies.",
 	.options = duplicates_options,
 	.shared = SHARED,
+	.types = true,
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file",
 	.findings = HAWK_FINDINGS_IN_JSON,

@@ -243,6 +243,7 @@ const struct hawk_verb hawk_verb_diff = {
 	.options = options,
 	.shared = HAWK_TAKES_TOP | HAWK_TAKES_DEPTH | HAWK_TAKES_JSON | HAWK_TAKES_PROFILE |
 		  HAWK_TAKES_FILES | HAWK_TAKES_OUTPUT | HAWK_TAKES_COLOR,
+	.types = true,
 	.exit_codes =
 		"Exit codes: 0 ok, 1 grown beyond --fail-if-grown, 2 usage, 3 not readable, 4 "
 		"the answer is incomplete.",

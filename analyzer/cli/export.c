@@ -153,6 +153,7 @@ const struct hawk_verb hawk_verb_export = {
 		   "graph of sites (dot).",
 	.options = options,
 	.shared = HAWK_TAKES_PID | HAWK_TAKES_PROFILE | HAWK_TAKES_TARGET | HAWK_TAKES_OUTPUT,
+	.types = true,
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file, or --pid, and --format=" FORMATS,
 	.live = true,

@@ -340,6 +340,7 @@ const struct hawk_verb hawk_verb_html = {
 	.shared = HAWK_TAKES_PID | HAWK_TAKES_SOURCE_DIRECTORY | HAWK_TAKES_PLUMBING |
 		  HAWK_TAKES_FOCUS | HAWK_TAKES_IGNORE | HAWK_TAKES_MIN_BYTES | HAWK_TAKES_TARGET |
 		  HAWK_TAKES_OUTPUT,
+	.types = true,
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file, or --pid",
 	.live = true,

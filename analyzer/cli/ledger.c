@@ -276,6 +276,7 @@ const struct hawk_verb hawk_verb_ledger = {
 	.shared = HAWK_TAKES_TOP | HAWK_TAKES_DEPTH | HAWK_TAKES_JSON | HAWK_TAKES_PLUMBING |
 		  HAWK_TAKES_FOCUS | HAWK_TAKES_IGNORE | HAWK_TAKES_MIN_BYTES | HAWK_TAKES_FILES |
 		  HAWK_TAKES_OUTPUT | HAWK_TAKES_COLOR,
+	.types = true,
 	.exit_codes = hawk_verb_exit_codes,
 	.run = run,
 };

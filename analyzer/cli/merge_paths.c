@@ -109,6 +109,7 @@ const struct hawk_verb hawk_verb_merge_paths = {
 		   "no root leads to are under \"lost\".",
 	.shared = HAWK_TAKES_FOLDED | HAWK_TAKES_POINTERS | HAWK_TAKES_QUERY | HAWK_TAKES_TARGET |
 		  HAWK_TAKES_OUTPUT | HAWK_TAKES_COLOR,
+	.types = true,
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file (or --pid) and a site",
 	.live = true,

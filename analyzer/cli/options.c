@@ -237,6 +237,7 @@ bool hawk_options_read(const struct hawk_verb *verb, int argc, char **argv,
 	struct layout layout = {0};
 	int code;
 
+	settings->types = verb->types;
 	lay_out(verb, &layout);
 	opterr = 0;
 	optind = 0;

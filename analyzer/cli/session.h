@@ -89,8 +89,10 @@ struct hawk_error *hawk_session_set_output(struct hawk_session *session,
  * Later calls fail with HAWK_ERROR_NOT_FOUND.
  */
 /** Makes the sites with their counts, and the accounting; for a table file, too; and the blocks, if
- * they are at most `blocks_max`. Reads. */
-struct hawk_error *hawk_session_sums(struct hawk_session *session, uint64_t blocks_max);
+ * they are at most `blocks_max`, or at most `typed_blocks_max` of which types may be told. Reads.
+ */
+struct hawk_error *hawk_session_sums(struct hawk_session *session, uint64_t blocks_max,
+				     uint64_t typed_blocks_max);
 /** As hawk_session_sums(), with as many blocks as can be numbered. Reads. */
 struct hawk_error *hawk_session_sites(struct hawk_session *session);
 /** As hawk_session_sites(), with blocks. Fails with HAWK_ERROR_UNSUPPORTED if blocks are absent or

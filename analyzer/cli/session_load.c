@@ -140,35 +140,32 @@ struct hawk_error *hawk_session_readable(const struct hawk_session *session)
 				 "the process runs on, and its memory was not kept");
 }
 
-/* Gives untraced blocks classes of their types. */
+/* Returns true if blocks are to be named by types. Those of a site or type that an answer named
+ * have to be found again. */
+static bool wants_types(const struct hawk_settings *settings)
+{
+	return !settings->no_types && (settings->types || settings->site.given || settings->type);
+}
+
+/* Gives untraced blocks classes of their types, if any can flow. A redacted core lacks the numbers
+ * that containers are known by. */
 static struct hawk_error *name_types(struct hawk_session *session)
 {
 	const struct hawk_types_wish wish = {.flows = true, .folds = true};
-	struct hawk_block_types *names;
-	struct hawk_types types;
+	const struct hawk_heap *heap = session->heap;
+	const struct hawk_types *types;
 	struct hawk_error *err;
 
-	if (!(session->heap->knows & HAWK_HEAP_BLOCKS))
+	if (!wants_types(session->settings) || heap->table || !(heap->knows & HAWK_HEAP_CONTENTS) ||
+	    !heap->index.count || hawk_target_process(session->target)->redacted ||
+	    !hawk_heap_types_flow(&session->vtables))
 		return NULL;
-	if (!(session->heap->knows & HAWK_HEAP_CONTENTS) || session->heap->table ||
-	    !session->heap->index.count) {
-		hawk_findings_add(
-			&session->findings, HAWK_FINDING_MISSING, false, "types-unread",
-			"--types had no effect: it names blocks of untraced processes, and "
-			"not where they are only counted (--no-graph)");
-		return NULL;
-	}
-	err = hawk_session_types(session, &names);
-	if (!err)
-		err = hawk_types_make(session->heap, names, session->symbols, &wish, &types);
-	if (err)
-		return err;
-	err = hawk_types_name_blocks(&types, session->symbols, session->heap);
-	hawk_types_deinit(&types);
-	return err;
+	err = hawk_session_type_table(session, &wish, &types);
+	return err ? err : hawk_types_name_blocks(types, session->symbols, session->heap);
 }
 
-struct hawk_error *hawk_session_sums(struct hawk_session *session, uint64_t blocks_max)
+struct hawk_error *hawk_session_sums(struct hawk_session *session, uint64_t blocks_max,
+				     uint64_t typed_blocks_max)
 {
 	static const unsigned guests[] = {
 		[HAWK_GUEST_CHOICE_DEFAULT] = HAWK_GUESTS_ALL,
@@ -181,7 +178,8 @@ struct hawk_error *hawk_session_sums(struct hawk_session *session, uint64_t bloc
 	const struct hawk_heap_wish wish = {.vtables = &session->vtables,
 					    .traced_only = session->settings->no_native,
 					    .guests = guests[session->settings->guest],
-					    .blocks_max = blocks_max};
+					    .blocks_max = blocks_max,
+					    .typed_blocks_max = typed_blocks_max};
 	struct hawk_error *err;
 
 	if (session->heap)
@@ -196,12 +194,12 @@ struct hawk_error *hawk_session_sums(struct hawk_session *session, uint64_t bloc
 	if (err)
 		return err;
 	session->heap = take_ptr(&heap);
-	return session->settings->types ? name_types(session) : NULL;
+	return name_types(session);
 }
 
 struct hawk_error *hawk_session_sites(struct hawk_session *session)
 {
-	return hawk_session_sums(session, HAWK_BLOCKS_MAX);
+	return hawk_session_sums(session, HAWK_BLOCKS_MAX, 0);
 }
 
 struct hawk_error *hawk_session_heap(struct hawk_session *session)

@@ -49,8 +49,8 @@ void hawk_settings_append_core(const struct hawk_settings *settings, const char 
 	if (settings->no_native)
 		hawk_next_append_word(words, "--no-native");
 	append_option(words, "--guest=", guests[settings->guest]);
-	if (settings->types)
-		hawk_next_append_word(words, "--types");
+	if (settings->no_types)
+		hawk_next_append_word(words, "--no-types");
 	if (core) {
 		append_option(words, core[0] == '-' && core[1] ? "./" : "", core);
 		return;

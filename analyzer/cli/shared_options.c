@@ -66,9 +66,8 @@ static const struct hawk_option shared[] = {
 	 "do not read allocators' own structures where the process was not traced"},
 	{"guest", '\0', HAWK_OPTION_CHOICE, HAWK_AT(guest), "all|lua|python|java|none",
 	 "interpreters whose objects are told apart"},
-	{"types", '\0', HAWK_OPTION_FLAG, HAWK_AT(types), NULL,
-	 "name blocks of untraced processes by their types in debug information, where it has "
-	 "some"},
+	{"no-types", '\0', HAWK_OPTION_FLAG, HAWK_AT(no_types), NULL,
+	 "group blocks of untraced processes by size, not by their types in debug information"},
 	{"quiet", 'q', HAWK_OPTION_FLAG, HAWK_AT(quiet), NULL, "no progress on stderr"},
 	{"output", 'o', HAWK_OPTION_STRING, HAWK_AT(output), "FILE",
 	 "write the answer to FILE (mode 0600), which appears once it is complete; - is standard "

@@ -135,6 +135,7 @@ const struct hawk_verb hawk_verb_sites = {
 	.options = options,
 	.shared = HAWK_TAKES_POINTERS | HAWK_TAKES_QUERY | HAWK_TAKES_TARGET | HAWK_TAKES_OUTPUT |
 		  HAWK_TAKES_COLOR,
+	.types = true,
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file, or --pid",
 	.live = true,

@@ -82,6 +82,7 @@ const struct hawk_verb hawk_verb_sql = {
 		   "one as 0x...; short(x) shortens names and types.",
 	.options = options,
 	.shared = HAWK_TAKES_TARGET | HAWK_TAKES_OUTPUT,
+	.types = true,
 	.exit_codes =
 		"Exit codes: 0 ok, 2 usage, 3 not readable, 4 the answer is incomplete: parts "
 		"of the core are missing, or the query took too long or too much memory.",

@@ -45,7 +45,7 @@ static struct hawk_error *read_types(struct hawk_session *session, struct types 
 
 static void report_unread(struct hawk_session *session)
 {
-	if (hawk_target_snapshot(session->target))
+	if (hawk_target_snapshot(session->target) && session->heap->knows & HAWK_HEAP_STACKS)
 		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, false, "types-unread",
 				  "a snapshot does not keep types that flow from variables: ask "
 				  "the core for these");

@@ -48,7 +48,7 @@ static struct hawk_error *open_process(struct watch *watch)
 static struct hawk_error *count_sites(struct watch *watch)
 {
 	struct hawk_session *session = &watch->session;
-	struct hawk_error *err = hawk_session_sums(session, 0);
+	struct hawk_error *err = hawk_session_sums(session, 0, 0);
 
 	if (!err && !(session->heap->knows & HAWK_HEAP_COUNTERS))
 		err = hawk_error_create(HAWK_ERROR_UNSUPPORTED,

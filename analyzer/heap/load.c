@@ -239,14 +239,17 @@ struct hawk_error *hawk_heap_load_as(const struct hawk_heap_wish *wish, struct h
 				     struct hawk_findings *findings, struct hawk_heap *ret)
 {
 	bool saved = hawk_target_snapshot(target);
+	struct hawk_heap_wish untraced = *wish;
 	struct hawk_error *err = load_from(saved ? snapshot_sources : traced_sources, 1, wish,
 					   target, findings, ret);
 
 	if (err || saved || wish->traced_only || was_traced(ret))
 		return err;
 	hawk_heap_deinit(ret);
+	if (wish->typed_blocks_max > wish->blocks_max && hawk_heap_types_flow(wish->vtables))
+		untraced.blocks_max = wish->typed_blocks_max;
 	err = load_from(untraced_sources, sizeof(untraced_sources) / sizeof(untraced_sources[0]),
-			wish, target, findings, ret);
+			&untraced, target, findings, ret);
 	if (err)
 		return err;
 	ret->undumped_known = keeps_none_out(wish, target);

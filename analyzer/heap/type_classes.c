@@ -10,6 +10,8 @@
 
 #include "hawk/base/cleanup.h"
 #include "hawk/heap/heap.h"
+#include "hawk/heap/vtables.h"
+#include "hawk/symbols/dwarf_types.h"
 #include "site_id.h"
 #include "site_map.h"
 
@@ -21,6 +23,22 @@ struct move {
 	uint32_t *classes;  /**< number of the class by type; 0 = none */
 	uint32_t *sites;    /**< place of the site by type; UINT32_MAX = not asked */
 };
+
+bool hawk_heap_has_libstdcxx(const struct hawk_target *target)
+{
+	size_t count;
+	const struct hawk_module *modules = hawk_target_modules(target, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (strstr(modules[i].path, "/libstdc++.so"))
+			return true;
+	return false;
+}
+
+bool hawk_heap_types_flow(const struct hawk_vtables *vtables)
+{
+	return hawk_heap_has_libstdcxx(vtables->target) || hawk_dwarf_is_there(vtables->symbols);
+}
 
 /* Returns false if the class of a block tells more than its type. */
 static bool is_movable(const struct hawk_heap *heap, uint32_t trace)

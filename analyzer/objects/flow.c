@@ -8,6 +8,8 @@
  * A fact is a typed pointer to the start of a block of that size, or what a container's own members
  * tell. A pointer to several objects, to bytes, or to a block of another size is a guess.
  */
+#include <string.h>
+
 #include "hawk/base/array.h"
 #include "hawk/base/cleanup.h"
 #include "flow.h"
@@ -19,6 +21,7 @@ enum {
 	SMALLEST_BYTES = 24,       /**< of its blocks */
 	REMAINDER_BYTES = 40,      /**< malloc() never splits less off a block */
 	DEQUE_BYTES = 512,
+	BATCH = 16,            /**< memory of so many blocks is fetched at once */
 	SHORT_TEXT_BYTES = 15, /**< in a std::string itself, without the zero */
 };
 
@@ -371,6 +374,11 @@ static void scan(struct hawk_flow *flow, uint64_t address, uint32_t layout, int 
 	}
 }
 
+static uint64_t start_of(const struct hawk_flow *flow, const struct hawk_flow_work *work)
+{
+	return hawk_block_start(&flow->types->heap->index, work->block) + work->offset;
+}
+
 void hawk_flow_drain(struct hawk_flow *flow, bool guesses)
 {
 	struct hawk_flow_queue *from = &flow->queues[guesses];
@@ -379,10 +387,16 @@ void hawk_flow_drain(struct hawk_flow *flow, bool guesses)
 	flow->guessing = guesses;
 	flow->in_frame = false;
 	while (from->count && !flow->failed) {
-		struct hawk_flow_work work = from->items[--from->count];
-		uint64_t start = hawk_block_start(&flow->types->heap->index, work.block);
+		struct hawk_flow_work batch[BATCH];
+		size_t count = from->count < BATCH ? from->count : BATCH;
 
-		scan_array(flow, start + work.offset, work.layout, work.count, 0);
+		from->count -= count;
+		memcpy(batch, &from->items[from->count], count * sizeof(*batch));
+		for (size_t i = 0; i < count; i++)
+			hawk_near_prefetch(&flow->near, start_of(flow, &batch[i]));
+		for (size_t i = 0; i < count && !flow->failed; i++)
+			scan_array(flow, start_of(flow, &batch[i]), batch[i].layout, batch[i].count,
+				   0);
 	}
 	flow->in_frame = in_frame;
 }

@@ -245,18 +245,30 @@ static bool match_table(struct hawk_flow *flow, const uint64_t *words)
 	return type;
 }
 
-/* Looks for a container whose pointer to a block lies at `at`. A list's nodes look like lists
- * themselves: `type` is that of the block around. */
+/* Returns true if nothing tells what the block at `address` is. */
+static bool is_unknown(struct hawk_flow *flow, uint64_t address)
+{
+	uint32_t block = hawk_flow_block(flow, address);
+
+	return block != HAWK_BLOCK_NOWHERE &&
+	       hawk_types_at(flow->types, hawk_types_of(flow->types, block))->origin >=
+		       HAWK_TYPE_SHAPE;
+}
+
+/* Looks for a container whose pointer to a block of no known type lies at `at`. A list's nodes look
+ * like lists themselves: `type` is that of the block around. */
 static void match(struct hawk_flow *flow, uint64_t at, uint32_t type)
 {
 	const char *around = hawk_types_at(flow->types, type)->name;
-	bool is_node = around && !strncmp(around, "std::list", strlen("std::list"));
 	uint64_t words[WORDS_MAX];
-	bool is_long = read_words(flow, at, words, WORDS_MAX);
+	bool is_long, is_node;
 
-	if (!is_long && !read_words(flow, at, words, 5))
+	if (!is_unknown(flow, hawk_flow_word(flow, at)))
 		return;
-	if ((is_long && match_deque(flow, words)) || match_table(flow, words) ||
+	is_node = around && !strncmp(around, "std::list", strlen("std::list"));
+	is_long = read_words(flow, at, words, WORDS_MAX);
+	if ((!is_long && !read_words(flow, at, words, 5)) ||
+	    (is_long && match_deque(flow, words)) || match_table(flow, words) ||
 	    match_tree(flow, at, words) || (!is_node && match_list(flow, at, words)) ||
 	    match_vector(flow, words))
 		return;
@@ -269,19 +281,7 @@ static void match_block(struct hawk_flow *flow, uint32_t block)
 	uint64_t end = start + hawk_block_size(&flow->types->heap->index, block);
 
 	for (uint64_t at = start; at + 24 <= end && flow->left && !flow->failed; at += 8)
-		if (hawk_flow_block(flow, hawk_flow_word(flow, at)) != HAWK_BLOCK_NOWHERE)
-			match(flow, at, hawk_types_of(flow->types, block));
-}
-
-static bool is_libstdcxx_there(const struct hawk_target *target)
-{
-	size_t count;
-	const struct hawk_module *modules = hawk_target_modules(target, &count);
-
-	for (size_t i = 0; i < count; i++)
-		if (strstr(modules[i].path, "/libstdc++.so"))
-			return true;
-	return false;
+		match(flow, at, hawk_types_of(flow->types, block));
 }
 
 struct hawk_error *hawk_flow_shapes(struct hawk_flow *flow)
@@ -291,7 +291,7 @@ struct hawk_error *hawk_flow_shapes(struct hawk_flow *flow)
 	struct hawk_error *err;
 
 	if (flow->wish->only || !(heap->knows & HAWK_HEAP_CONTENTS) ||
-	    !is_libstdcxx_there(heap->target))
+	    !hawk_heap_has_libstdcxx(heap->target))
 		return NULL;
 	err = hawk_roots_find(heap, NULL, &roots);
 	if (err)

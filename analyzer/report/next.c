@@ -39,8 +39,6 @@ void hawk_next_add(struct hawk_next *next, const char *verb, const char *option,
 	hawk_next_append_word(&command->words, verb);
 	if (option)
 		hawk_next_append_word(&command->words, option);
-	if (next->types)
-		hawk_next_append_word(&command->words, "--types");
 	hawk_text_append(&command->words, next->core.bytes, next->core.size);
 	if (operand)
 		hawk_next_append_word(&command->words, operand);

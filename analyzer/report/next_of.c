@@ -233,23 +233,21 @@ static bool is_flow(const struct hawk_type *type)
 	return type->origin == HAWK_TYPE_DWARF || type->origin == HAWK_TYPE_CONTAINER;
 }
 
-/* Other verbs know the types of debug information where blocks have no stacks, by --types. */
 void hawk_next_of_types(const struct hawk_types_report *report, struct hawk_next *ret)
 {
 	const struct hawk_heap *heap = report->pointers->heap;
+	bool others_know = heap->type_names || !(heap->knows & HAWK_HEAP_CONTENTS);
 
 	for (size_t i = 0; i < report->list->count; i++) {
 		const struct hawk_type *type =
 			hawk_types_at(report->types, report->list->items[i].type);
 
-		ret->types = is_flow(type) && !heap->type_names && heap->knows & HAWK_HEAP_CONTENTS;
 		if (type->origin <= HAWK_TYPE_CONTAINER && type->name &&
-		    !(is_flow(type) && heap->knows & HAWK_HEAP_STACKS) &&
+		    (others_know || !is_flow(type)) &&
 		    hawk_next_add_type(ret, "merge-paths", type->name,
 				       "who holds the type's blocks"))
 			return;
 	}
-	ret->types = false;
 	if (report->list->count)
 		hawk_next_add(ret, "sites", NULL, NULL, "which groups of blocks hold which");
 }

@@ -113,6 +113,21 @@ bool hawk_dwarf_is_c_library(const struct hawk_symbol_module *module)
 	       !strncmp(name, "ld-linux", strlen("ld-linux"));
 }
 
+bool hawk_dwarf_is_there(struct hawk_symbols *symbols)
+{
+	size_t count;
+	const struct hawk_module *modules = hawk_target_modules(symbols->target, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		struct hawk_symbol_module module = hawk_symbol_module_of(&modules[i]);
+
+		if (!modules[i].vdso && !hawk_dwarf_is_c_library(&module) &&
+		    file_of(symbols, &module))
+			return true;
+	}
+	return false;
+}
+
 void hawk_dwarf_statics(struct hawk_symbols *symbols, const struct hawk_symbol_module *module,
 			const struct hawk_thread *thread, hawk_dwarf_wants_function *wants,
 			void *context, struct hawk_dwarf_variables *ret)

@@ -92,13 +92,9 @@ def check_containers(core, truth, name):
     hawk.expect_columns(text, "types")
 
 
-def check_classes(core, truth, name, traced):
-    """What --types calls blocks in all verbs: their own type, or their container's."""
-    if traced:
-        text = hawk.text_of("leaks", "--types", core, codes=(hawk.EXIT_OK, 1))
-        hawk.expect("--types had no effect: it names blocks of untraced processes" in " ".join(text.split()), f"{name}: {text}")
-        return
-    found = {int(block["address"], 16): block["type"] for block in hawk.blocks(core, "--types")}
+def check_classes(core, truth, name):
+    """What verbs call untraced blocks by default: their own type, or their container's."""
+    found = {int(block["address"], 16): block["type"] for block in hawk.blocks(core)}
     typed = 0
     for kind, address, _ in truth:
         kind, words = plain(kind), plain(found[int(address, 16)] or "")
@@ -115,17 +111,23 @@ def check_classes(core, truth, name, traced):
         [sums] = [entry["objects"] for entry in types if plain(entry["type"] or "") == kind]
         hawk.expect_equal([plain(words or "") for words in found.values()].count(kind), sums, f"{name}: blocks of {kind}")
     snapshot = os.path.join(folder, f"{name}.hawk")
-    hawk.text_of("snapshot", "--types", "-o", snapshot, core)
-    of_core, of_snapshot = (json.loads(hawk.text_of("analyze", *options, "--json")) for options in (("--types", core), (snapshot,)))
+    hawk.text_of("snapshot", "-o", snapshot, core)
+    of_core, of_sums, of_snapshot = (json.loads(hawk.text_of("analyze", *options, "--json"))
+                                     for options in ((core,), (core, "--no-graph"), (snapshot,)))
+    hawk.expect_equal(of_sums["sites"], of_core["sites"], f"{name}: classes with --no-graph")
     hawk.expect_equal(of_snapshot["sites"], of_core["sites"], f"{name}: classes in a snapshot")
     hawk.expect("shop::Order" in [frame["function"] for frame in of_snapshot["frames"]], f"{name}: {of_snapshot['frames']}")
+    plain_sites = json.loads(hawk.text_of("analyze", "--no-types", "--json", core))
+    hawk.expect("shop::Order" not in [frame["function"] for frame in plain_sites["frames"]], f"{name}: --no-types")
+    [site] = [site["site"] for site in of_core["sites"] if of_core["frames"][site["stack"][0]]["function"] == "shop::Order"]
+    hawk.expect(hawk.document("leaks", f"--site={site}", "--kinds=all", core, codes=(hawk.EXIT_OK, 1))["records"], f"{name}: leaks of a typed site")
 
 
 def check_shapes(core, truth):
     """Containers of a stripped program: all are guesses, and none is wrong."""
     shapes = (("std::_Rb_tree_node<", "std::map or set, "), ("std::_List_node<", "std::list, "), ("char[]", "std::string?"),
               ("std::__detail::_Hash_node<", "std::unordered_map or set, "))
-    found = {int(block["address"], 16): block["type"] or "" for block in hawk.blocks(core, "--types")}
+    found = {int(block["address"], 16): block["type"] or "" for block in hawk.blocks(core)}
     wanted = typed = 0
     for kind, address, _ in truth:
         shape = next((shape for prefix, shape in shapes if kind.startswith(prefix)), "std::vector?" if kind.endswith("[]") else None)
@@ -149,7 +151,8 @@ for build, (compiler, level) in BUILDS.items():
         check_refs(core, truth, build)
         check_whatis(core, truth, build)
         check_containers(core, truth, build)
-        check_classes(core, truth, build, environment != hawk.plain_environment())
+        if environment == hawk.plain_environment():
+            check_classes(core, truth, build)
 stripped = os.path.join(folder, "stripped")
 hawk.run(["strip", "-o", stripped, os.path.join(folder, "gcc")])
 core, done = hawk.crash([stripped], hawk.plain_environment(), folder)

@@ -87,6 +87,8 @@ static bool read_words(const struct hawk_mcp_host *host, const struct hawk_mcp_t
 	ret->quiet = true;
 	ret->threads = host->settings->threads;
 	ret->no_native = host->settings->no_native;
+	ret->types = true; /* of all questions: the heap is loaded once */
+	ret->no_types = host->settings->no_types;
 	ret->guest = host->settings->guest;
 	if (!ret->sysroot)
 		ret->sysroot = host->settings->sysroot;

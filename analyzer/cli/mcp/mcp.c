@@ -146,6 +146,7 @@ const struct hawk_verb hawk_verb_mcp = {
 	.options = options,
 	.shared = HAWK_TAKES_THREADS | HAWK_TAKES_SYSROOT | HAWK_TAKES_DEBUG_DIRECTORY |
 		  HAWK_TAKES_NO_NATIVE | HAWK_TAKES_GUEST,
+	.types = true,
 	.exit_codes =
 		"Exit codes: 0 the input ended, 2 usage, 3 the core, standard input or output "
 		"cannot be used.",

@@ -277,6 +277,7 @@ const struct hawk_verb hawk_verb_shell = {
 		"addresses of the last answer, %1, %2 ... its sites; Tab completes verbs, "
 		"options and files. Commands can also come from a file or a pipe.",
 	.shared = HAWK_TAKES_THREADS | HAWK_TAKES_TARGET,
+	.types = true,
 	.exit_codes = "Exit code: that of the last command.",
 	.needs = "one core file",
 	.answer = answer,

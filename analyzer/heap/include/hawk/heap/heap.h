@@ -164,6 +164,13 @@ static inline bool hawk_heap_all_know(const struct hawk_heap *heap, unsigned wha
 	return all;
 }
 
+/** Returns true if libstdc++ is a module of its own: its containers are known by their words. */
+bool hawk_heap_has_libstdcxx(const struct hawk_target *target);
+
+/** Returns true if debug information, or words of known containers, may tell types. Opens files of
+ * modules. */
+bool hawk_heap_types_flow(const struct hawk_vtables *vtables);
+
 /** Types of blocks by number. */
 struct hawk_type_names {
 	const char *const *names; /**< by type; NULL = none, or one that the heap knows */
@@ -213,6 +220,8 @@ struct hawk_heap_wish {
 	/** Upper limit on blocks that are numbered. With more, the heap has only sums, sites and
 	 * spans; with 0, memory does not grow with blocks. */
 	uint64_t blocks_max;
+	/** As `blocks_max`, of blocks that hawk_heap_name_types() may name. */
+	uint64_t typed_blocks_max;
 };
 
 /** As hawk_heap_load_from(), from all known sources. */

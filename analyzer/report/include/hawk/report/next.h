@@ -38,7 +38,6 @@ struct hawk_next {
 	struct hawk_text core; /**< options for files, and the core or --pid: each with its NUL */
 	struct hawk_next_command items[HAWK_NEXT_MAX];
 	size_t count;
-	bool types; /**< commands that are added take --types */
 };
 
 void hawk_next_deinit(struct hawk_next *next);

@@ -70,6 +70,9 @@ typedef bool hawk_dwarf_wants_function(void *context, uint64_t start, uint64_t e
  * information, which packages compress, takes longer than all else. */
 bool hawk_dwarf_is_c_library(const struct hawk_symbol_module *module);
 
+/** Returns true if any module but the C library has debug information. Opens files of modules. */
+bool hawk_dwarf_is_there(struct hawk_symbols *symbols);
+
 /** Adds a module's static variables that `wants` accepts, or its thread-local ones of `thread` if
  * that is not NULL (the main module's only). Reads types of these alone. */
 void hawk_dwarf_statics(struct hawk_symbols *symbols, const struct hawk_symbol_module *module,
