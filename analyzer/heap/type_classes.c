@@ -12,6 +12,7 @@
 #include "hawk/heap/heap.h"
 #include "hawk/heap/vtables.h"
 #include "hawk/symbols/dwarf_types.h"
+#include "hawk/symbols/imports.h"
 #include "site_id.h"
 #include "site_map.h"
 
@@ -24,20 +25,21 @@ struct move {
 	uint32_t *sites;    /**< place of the site by type; UINT32_MAX = not asked */
 };
 
-bool hawk_heap_has_libstdcxx(const struct hawk_target *target)
+bool hawk_heap_has_libstdcxx(struct hawk_symbols *symbols, const struct hawk_target *target)
 {
 	size_t count;
 	const struct hawk_module *modules = hawk_target_modules(target, &count);
 
 	for (size_t i = 0; i < count; i++)
 		if (strstr(modules[i].path, "/libstdc++.so"))
-			return true;
+			return !hawk_symbols_never_import(symbols, "_Znwm");
 	return false;
 }
 
 bool hawk_heap_types_flow(const struct hawk_vtables *vtables)
 {
-	return hawk_heap_has_libstdcxx(vtables->target) || hawk_dwarf_is_there(vtables->symbols);
+	return hawk_heap_has_libstdcxx(vtables->symbols, vtables->target) ||
+	       hawk_dwarf_is_there(vtables->symbols);
 }
 
 /* Returns false if the class of a block tells more than its type. */

@@ -291,7 +291,7 @@ struct hawk_error *hawk_flow_shapes(struct hawk_flow *flow)
 	struct hawk_error *err;
 
 	if (flow->wish->only || !(heap->knows & HAWK_HEAP_CONTENTS) ||
-	    !hawk_heap_has_libstdcxx(heap->target))
+	    !hawk_heap_has_libstdcxx(flow->symbols, heap->target))
 		return NULL;
 	err = hawk_roots_find(heap, NULL, &roots);
 	if (err)

@@ -164,8 +164,12 @@ static inline bool hawk_heap_all_know(const struct hawk_heap *heap, unsigned wha
 	return all;
 }
 
-/** Returns true if libstdc++ is a module of its own: its containers are known by their words. */
-bool hawk_heap_has_libstdcxx(const struct hawk_target *target);
+struct hawk_symbols;
+
+/** Returns true if libstdc++ is a module of its own, so that its containers are known by their
+ * words, and a module calls its operator new. jemalloc is linked with it in programs of C, too.
+ * Opens files of modules. */
+bool hawk_heap_has_libstdcxx(struct hawk_symbols *symbols, const struct hawk_target *target);
 
 /** Returns true if debug information, or words of known containers, may tell types. Opens files of
  * modules. */
