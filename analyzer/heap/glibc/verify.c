@@ -264,6 +264,14 @@ static void check_links(struct check *check, const struct hawk_glibc_chunk *chun
 			 chunk->start + (next ? NEXT : BACK), 0);
 }
 
+/* Returns true if malloc() may have written the wrong size of the top itself, when it cut blocks
+ * from a top that was damaged before: the block beside it need not be at fault then. */
+static bool may_be_cut(const struct check *check, uint64_t size)
+{
+	return (size & HAWK_CHUNK_IN_USE) && !(size & HAWK_CHUNK_MAPPED) &&
+	       hawk_chunk_bytes(size) <= check->run->end - check->run->start;
+}
+
 static void check_top(struct check *check, const struct hawk_glibc_chunk *chunk)
 {
 	uint64_t size = word_at(check, chunk->start + HAWK_CHUNK_SIZE_OFFSET);
@@ -275,6 +283,8 @@ static void check_top(struct check *check, const struct hawk_glibc_chunk *chunk)
 		return;
 	damage = header_damage(check, &check->last, chunk->start, expected);
 	damage.victim = 0;
+	if (may_be_cut(check, size))
+		damage.neighbour = 0;
 	hawk_damages_add(check->damages, &damage);
 }
 
