@@ -67,7 +67,7 @@ static void limit_time(uint64_t end_ns)
 
 int hawk_crash_report(const char *path, const char *pid, uint64_t end_ns)
 {
-	struct hawk_settings settings = {.quiet = true};
+	struct hawk_settings settings = {.quiet = true, .types = true};
 	struct hawk_session session;
 	char root[PATH_BYTES];
 	struct hawk_error *err;
