@@ -33,15 +33,13 @@ struct check {
 	unsigned recoveries;
 };
 
-/* Returns true if the bytes around the border between two blocks look like one write: a fill, or
- * text. */
+/* Returns true if the bytes around the border between two blocks look like one write. */
 static bool runs_over(struct check *check, uint64_t border)
 {
 	uint8_t bytes[2];
 
-	return hawk_near_read(&check->near, border - 1, bytes, 2) == 2 && bytes[0] &&
-	       (bytes[0] == bytes[1] ||
-		(bytes[0] >= ' ' && bytes[0] <= '~' && bytes[1] >= ' ' && bytes[1] <= '~'));
+	return hawk_near_read(&check->near, border - 1, bytes, 2) == 2 &&
+	       hawk_damage_runs_over(bytes[0], bytes[1]);
 }
 
 /* Adds a header of a live block that is not sealed. Its size may be sound; the seal may tell its

@@ -266,10 +266,13 @@ static void check_links(struct check *check, const struct hawk_glibc_chunk *chun
 
 /* Returns true if malloc() may have written the wrong size of the top itself, when it cut blocks
  * from a top that was damaged before: the block beside it need not be at fault then. */
-static bool may_be_cut(const struct check *check, uint64_t size)
+static bool may_be_cut(struct check *check, uint64_t top, uint64_t size)
 {
+	uint8_t last = (uint8_t)(word_at(check, top) >> 56); /* of the block below */
+
 	return (size & HAWK_CHUNK_IN_USE) && !(size & HAWK_CHUNK_MAPPED) &&
-	       hawk_chunk_bytes(size) <= check->run->end - check->run->start;
+	       hawk_chunk_bytes(size) <= check->run->end - check->run->start &&
+	       !hawk_damage_runs_over(last, (uint8_t)size);
 }
 
 static void check_top(struct check *check, const struct hawk_glibc_chunk *chunk)
@@ -283,7 +286,7 @@ static void check_top(struct check *check, const struct hawk_glibc_chunk *chunk)
 		return;
 	damage = header_damage(check, &check->last, chunk->start, expected);
 	damage.victim = 0;
-	if (may_be_cut(check, size))
+	if (may_be_cut(check, chunk->start, size))
 		damage.neighbour = 0;
 	hawk_damages_add(check->damages, &damage);
 }

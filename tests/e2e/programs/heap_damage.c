@@ -155,7 +155,7 @@ static void overflow_into_top_size(void)
 	char *last = malloc(100008);
 
 	at_fault(last);
-	last[100008] = 'A';
+	last[100007] = last[100008] = 'A';
 }
 
 static void overflow_mapped(void)

@@ -7,7 +7,9 @@
 #ifndef HAWK_ANALYZER_HEAP_DAMAGE_H
 #define HAWK_ANALYZER_HEAP_DAMAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "hawk/base/error.h"
 
@@ -51,6 +53,14 @@ struct hawk_damages {
 	size_t capacity;
 	uint64_t counts[HAWK_DAMAGE_KINDS]; /**< of all */
 };
+
+/** Returns true if the last byte of a block and the one behind it look like one write: a fill, or
+ * text. */
+static inline bool hawk_damage_runs_over(uint8_t last, uint8_t behind)
+{
+	return last &&
+	       (last == behind || (last >= ' ' && last <= '~' && behind >= ' ' && behind <= '~'));
+}
 
 /** Adds `damage`. Only counts it if memory runs out. */
 void hawk_damages_add(struct hawk_damages *damages, const struct hawk_damage *damage);
