@@ -7,8 +7,8 @@ import os
 from support import hawk, holder_world, readers
 from support.mcp_client import without_missing
 
-TOOLS = ["open", "analyze", "leaks", "path", "merge-paths", "refs", "whatis", "retained", "types", "tasks", "growth", "diff", "sql",
-         "source"]
+TOOLS = ["open", "analyze", "leaks", "path", "merge-paths", "refs", "whatis", "retained", "types", "tasks", "growth",
+         "diff", "sql", "source"]
 
 
 def inspect(method, *arguments):
