@@ -143,7 +143,8 @@ struct hawk_error *hawk_guests_find(const struct hawk_heap_wish *wish,
 		report(&guests->items[i], findings);
 	if (!guests->type_count)
 		return NULL;
-	qsort(guests->objects, guests->object_count, sizeof(*guests->objects), by_start);
+	if (guests->object_count)
+		qsort(guests->objects, guests->object_count, sizeof(*guests->objects), by_start);
 	return hawk_heap_all_know(heap, HAWK_HEAP_STACKS) ? NULL : add_classes(heap);
 }
 
