@@ -60,11 +60,10 @@ def check_socket():
     release = [int(part) for part in platform.release().split(".")[:2]]
     marks = [mark for mark, since in (("@", [6, 16]), ("@@", [6, 17])) if release >= since]
     path = os.path.join(place, "socket")
-    with subprocess.Popen([hawk.CORE, "handler", f"--to={place}", "--min-free=1", f"--socket={path}"]) as server:
-        hawk.wait_for(lambda: os.path.exists(path), 60, "the server listens")
-        for mark in marks:
-            check_crashes(crash(mark + path))
-        server.terminate()
+    hawk.spawn([hawk.CORE, "handler", f"--to={place}", "--min-free=1", f"--socket={path}"])
+    hawk.wait_for(lambda: hawk.listens(path), 60, "the server listens")
+    for mark in marks:
+        check_crashes(crash(mark + path))
 
 
 if os.geteuid() or not os.access(PATTERN, os.W_OK):

@@ -431,6 +431,12 @@ def wait_for(condition, seconds, what):
     return None
 
 
+def listens(path):
+    """Returns true if a process listens at the Unix socket: its file is there a moment before."""
+    with open("/proc/net/unix", encoding="utf-8") as file:
+        return any(line.split()[3] == "00010000" and line.endswith(f" {path}\n") for line in file)
+
+
 def state_of(pid):
     """The letter of /proc/PID/stat: S sleeps, R runs, T was stopped, t is traced and stands."""
     with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
