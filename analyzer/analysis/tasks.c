@@ -202,24 +202,26 @@ static size_t promise_end(const struct making *making, const struct task *task,
 	return count;
 }
 
-/* Sets who awaits a task: the first frame that its promise points to, if that points back from
- * behind its own promise. */
+/* Sets who awaits a task: the first frame that its promise points to, if that one points back from
+ * behind its own promise. Where the end of that promise is not known, it is taken to be as long as
+ * the task's is up to the pointer: both mostly have the same type. */
 static void find_awaiter(struct making *making, struct task *task)
 {
 	size_t count = read_frame(making, task->block, making->words[0]);
 	size_t end = promise_end(making, task, making->words[0], count);
+	size_t behind_pointer = HAWK_COROUTINE_PROMISE / 8;
 	struct task *other = NULL;
-	size_t at = HAWK_COROUTINE_PROMISE / 8;
 
-	for (; at < end && !other; at++) {
-		other = task_at(making, making->words[0][at]);
+	for (; behind_pointer < end && !other; behind_pointer++) {
+		other = task_at(making, making->words[0][behind_pointer]);
 		other = other == task ? NULL : other;
 	}
 	if (!other)
 		return;
 	count = read_frame(making, other->block, making->words[1]);
 	end = promise_end(making, other, making->words[1], count);
-	for (at = end < count ? end : at; at < count && task->awaiter == NO_GROUP; at++)
+	for (size_t at = end < count ? end : behind_pointer;
+	     at < count && task->awaiter == NO_GROUP; at++)
 		if (task_at(making, making->words[1][at]) == task)
 			task->awaiter = other->group;
 }

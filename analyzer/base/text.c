@@ -87,3 +87,10 @@ void hawk_text_printf(struct hawk_text *text, const char *format, ...)
 	va_end(arguments);
 	text->size += (size_t)size;
 }
+
+const char *hawk_path_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}

@@ -7,6 +7,7 @@
 #include "unread.h"
 
 #include "hawk/base/quantity.h"
+#include "hawk/base/text.h"
 #include "native.h"
 
 #include <string.h>
@@ -59,8 +60,7 @@ static bool is_found(const struct hawk_heap *heap, const char *name)
 
 static const struct owner *owner_of(const struct hawk_module *module)
 {
-	const char *slash = module->path ? strrchr(module->path, '/') : NULL;
-	const char *name = slash ? slash + 1 : module->path ? module->path : "";
+	const char *name = module->path ? hawk_path_base(module->path) : "";
 
 	for (size_t i = 0; i < sizeof(owners) / sizeof(*owners); i++)
 		if (!strncmp(name, owners[i].library, strlen(owners[i].library)))

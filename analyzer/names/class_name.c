@@ -33,9 +33,8 @@ const char *hawk_vtable_place(struct hawk_symbols *symbols, const struct hawk_mo
 			      uint64_t address)
 {
 	CLEANUP(text) struct hawk_text text = {0};
-	const char *base = strrchr(module->path, '/');
 
-	hawk_text_printf(&text, "%s+0x%llx", base ? base + 1 : module->path,
+	hawk_text_printf(&text, "%s+0x%llx", hawk_path_base(module->path),
 			 (unsigned long long)(address - module->bias));
 	return text.bytes ? hawk_symbols_intern(symbols, text.bytes) : NULL;
 }

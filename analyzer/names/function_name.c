@@ -554,10 +554,3 @@ void hawk_function_name_append(struct hawk_text *text, const char *name, size_t 
 	hawk_text_deinit(&whole);
 	hawk_text_deinit(&shorter);
 }
-
-const char *hawk_path_base(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}

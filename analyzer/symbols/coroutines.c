@@ -143,14 +143,13 @@ static bool name_coroutine(struct hawk_symbols *symbols, const struct function *
 			   const char *symbol, struct hawk_coroutine *coroutine)
 {
 	const char *name = symbol ? hawk_symbols_readable(symbols, symbol) : NULL;
-	const char *base = strrchr(coroutine->module.path, '/');
 	CLEANUP(text) struct hawk_text text = {0};
 
 	hawk_text_puts(&text, HAWK_COROUTINE_FRAME);
 	if (name)
 		hawk_text_puts(&text, name);
 	else
-		hawk_text_printf(&text, "%s+0x%llx", base ? base + 1 : coroutine->module.path,
+		hawk_text_printf(&text, "%s+0x%llx", hawk_path_base(coroutine->module.path),
 				 (unsigned long long)resume->code.start);
 	coroutine->is_place = !name;
 	coroutine->type = text.failed ? NULL : hawk_symbols_intern(symbols, text.bytes);

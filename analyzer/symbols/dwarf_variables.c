@@ -106,8 +106,7 @@ static void add_statics(struct hawk_symbols *symbols, struct hawk_dwarf *dwarf,
 
 bool hawk_dwarf_is_c_library(const struct hawk_symbol_module *module)
 {
-	const char *slash = strrchr(module->path, '/');
-	const char *name = slash ? slash + 1 : module->path;
+	const char *name = hawk_path_base(module->path);
 
 	return !strncmp(name, "libc.so", strlen("libc.so")) ||
 	       !strncmp(name, "ld-linux", strlen("ld-linux"));

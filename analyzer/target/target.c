@@ -187,12 +187,10 @@ struct hawk_target *hawk_target_table(struct hawk_target *target)
 
 void hawk_target_name_program(struct hawk_target *target, const char *path)
 {
-	const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-
 	if (!target->process.table_file || strlen(path) >= sizeof(target->process.program))
 		return;
 	strcpy(target->process.program, path);
-	snprintf(target->process.name, sizeof(target->process.name), "%s", base);
+	snprintf(target->process.name, sizeof(target->process.name), "%s", hawk_path_base(path));
 }
 
 struct hawk_error *hawk_target_capture(struct hawk_target *target, uint64_t address, uint64_t bytes)

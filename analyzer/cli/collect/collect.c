@@ -176,7 +176,8 @@ static void scan(struct collector *collector)
 			forget(collector, &collector->tables[i]);
 }
 
-/** Waits for an end or a new file. Returns true if there is a new file. */
+/** Waits until a process ends or a file appears, and takes what ended. `*is_new`: a file appeared.
+ */
 static struct hawk_error *wait_for_events(struct collector *collector, int news, int timeout_ms,
 					  bool *is_new)
 {

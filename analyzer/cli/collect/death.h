@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What is kept of a process that has died and left a table file.
+ * Reports on a process that died and left a table file.
  */
 #ifndef HAWK_ANALYZER_CLI_COLLECT_DEATH_H
 #define HAWK_ANALYZER_CLI_COLLECT_DEATH_H
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "cli.h"
-#include "owner.h"
+#include "hawk/target/owner.h"
 
 struct hawk_death {
 	const char *name; /**< of the table file */

@@ -20,8 +20,8 @@ struct hawk_crash {
 	const char *signal; /**< NULL = unknown */
 	const char *time;   /**< seconds since 1970 */
 	const char *name;
-	/** Of a process that is gone, whose PID may be another's: its owner, and what is known of
-	 * it. */
+	/** Owner and notes of a process that is gone; its PID may be another one's by now. NULL =
+	 * it is still there, and /proc tells both. */
 	const struct stat *owner;
 	const char *notes;
 };

@@ -2,7 +2,7 @@
 /**
  * @file
  * Knows classes by the word that objects have: an address, a number of 32 bits, or a part of the
- * mark. What is no class is remembered too.
+ * mark. Words that are no classes are remembered, too.
  */
 #include "java.h"
 

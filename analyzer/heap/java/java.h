@@ -15,8 +15,8 @@
 #include "../guest.h"
 #include "../walker.h"
 
-/** What is read of the tables: offsets of fields, addresses of static ones, values of constants,
- * bytes of types. */
+/** Names that are looked up in the tables. Their values are offsets of fields, addresses of static
+ * fields, values of constants, and bytes of types. */
 enum java_name {
 	/* static fields */
 	JAVA_VERSION,
@@ -86,7 +86,7 @@ enum java_name {
 	JAVA_NAMES
 };
 
-/** Of a name that is not there. */
+/** Value of a name that the tables lack. */
 static const uint64_t JAVA_UNKNOWN = UINT64_MAX;
 
 /** How this process lays out objects. */

@@ -44,12 +44,9 @@ static const struct hawk_module *find_module(const struct hawk_target *target)
 	size_t count;
 	const struct hawk_module *modules = hawk_target_modules(target, &count);
 
-	for (size_t i = 0; i < count; i++) {
-		const char *base = strrchr(modules[i].path, '/');
-
-		if (!strcmp(base ? base + 1 : modules[i].path, "libjvm.so"))
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(hawk_path_base(modules[i].path), "libjvm.so"))
 			return &modules[i];
-	}
 	return NULL;
 }
 

@@ -10,7 +10,7 @@
 
 enum { STRIDE_MAX = 4096, ENTRIES_MAX = 1 << 14, TABLE_FIELDS = 5, TEXT_BYTES = 64 };
 
-/** What is wanted; several rows of one name are the same thing in different versions. */
+/** Entries to look up. Rows with the same name are the same thing in different versions. */
 static const struct row {
 	uint8_t name; /* enum java_name */
 	const char *type, *field;

@@ -258,7 +258,7 @@ static void put_allocators(const struct hawk_heap *heap, const struct hawk_scree
 	}
 	if (!text.bytes)
 		return;
-	/* Beside traced blocks only CPython's are read. */
+	/* Only CPython's allocator is read beside traced blocks. */
 	hawk_text_puts(&text, is_traced ? ". PYTHONMALLOC=malloc gives them both."
 					: ". Allocation stacks and ages need the tracer: "
 					  "hawk-core run -- PROGRAM.");

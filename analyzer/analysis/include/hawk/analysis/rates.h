@@ -3,8 +3,8 @@
  * @file
  * How fast sites grow: differences between looks at the counters of a running process.
  *
- * Counters say how much each site ever allocated. What of it is live they say with live=1 only;
- * without, growth by site is not known, and rates are those of allocations.
+ * Counters say how much each site ever allocated, and with live=1 also how much of it is live.
+ * Without live=1, growth by site is unknown, and rates are those of allocations.
  */
 #ifndef HAWK_ANALYZER_ANALYSIS_RATES_H
 #define HAWK_ANALYZER_ANALYSIS_RATES_H
@@ -12,7 +12,7 @@
 #include "hawk/base/ranking.h"
 #include "hawk/heap/heap.h"
 
-/** What is counted of a site: live blocks, or all that were ever allocated. */
+/** Counts of a site: its live blocks, or all blocks that it ever allocated. */
 struct hawk_rate_count {
 	uint64_t objects, bytes;
 };

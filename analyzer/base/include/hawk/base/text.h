@@ -40,6 +40,9 @@ static inline const char *hawk_text_string(const struct hawk_text *text)
 	return text->bytes ? text->bytes : "";
 }
 
+/** Returns the last component of a path; `path` itself if it ends in '/'. */
+const char *hawk_path_base(const char *path);
+
 static inline void hawk_cleanup_text(struct hawk_text *text)
 {
 	hawk_text_deinit(text);

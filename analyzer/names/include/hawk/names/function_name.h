@@ -39,7 +39,4 @@ bool hawk_function_name_is_plumbing(const char *name);
  */
 bool hawk_function_name_is_wrapper(const char *name);
 
-/** Returns the last component of a path; `path` itself if it ends in '/'. */
-const char *hawk_path_base(const char *path);
-
 #endif

@@ -3,10 +3,10 @@
  * @file
  * Finds the process that writes a table file. The file is its owner's: any number may be forged.
  */
-#include "owner.h"
+#include "hawk/target/owner.h"
 
-#include <ctype.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +16,10 @@
 
 #include "hawk/base/cleanup.h"
 #include "hawk_trace_table.h"
+#include "process.h"
 
 enum {
 	PATH_BYTES = 64,
-	TEXT_BYTES = 4096,
-	START_FIELD = 19, /**< of /proc/PID/stat, counted from the state */
 	SYS_PIDFD_OPEN = 434,
 };
 
@@ -43,50 +42,54 @@ bool hawk_owner_read(int fd, struct hawk_owner *ret)
 	return true;
 }
 
-static bool read_text(const char *pid, const char *name, char text[TEXT_BYTES])
-{
-	char path[PATH_BYTES];
-
-	snprintf(path, sizeof(path), "/proc/%s/%s", pid, name);
-	CLEANUP(close_file) FILE *file = fopen(path, "re");
-	size_t got = file ? fread(text, 1, TEXT_BYTES - 1, file) : 0;
-
-	text[got] = 0;
-	return got > 0;
-}
-
 /** Returns 0 if there is no such process. */
-static uint64_t start_ticks(const char *pid)
+static uint64_t start_ticks(int directory)
 {
-	char text[TEXT_BYTES];
-	const char *at = read_text(pid, "stat", text) ? strrchr(text, ')') : NULL;
+	struct hawk_proc_stat stat;
+	CLEANUP(error) struct hawk_error *err = hawk_proc_stat(directory, "stat", &stat);
 
-	for (unsigned i = 0; at && i <= START_FIELD; i++)
-		at = strchr(at + 1, ' ');
-	return at ? strtoull(at, NULL, 10) : 0;
+	return err ? 0 : stat.start_ticks;
 }
 
-static uint64_t namespace_of(const char *pid)
+static uint64_t namespace_of(int directory)
 {
-	char path[PATH_BYTES], text[PATH_BYTES];
-	ssize_t length;
+	char text[PATH_BYTES];
+	ssize_t length = readlinkat(directory, "ns/pid", text, sizeof(text) - 1);
 
-	snprintf(path, sizeof(path), "/proc/%s/ns/pid", pid);
-	length = readlink(path, text, sizeof(text) - 1);
 	text[length > 0 ? length : 0] = 0;
 	return strncmp(text, "pid:[", 5) == 0 ? strtoull(text + 5, NULL, 10) : 0;
 }
 
-/** Returns the number of a process in its own namespace. */
-static uint32_t inner_pid(const char *pid)
+/** Returns the number of a process in its own namespace, the last one in its line; 0 = unknown. */
+static uint32_t inner_pid(int directory)
 {
-	char text[TEXT_BYTES];
-	char *line = read_text(pid, "status", text) ? strstr(text, "\nNSpid:") : NULL;
+	CLEANUP(text) struct hawk_text text = {0};
+	CLEANUP(error) struct hawk_error *err = hawk_proc_read(directory, "status", &text);
+	char *line = err ? NULL : strstr(text.bytes, "\nNSpid:");
+	const char *last;
 
 	if (!line)
 		return 0;
 	line[1 + strcspn(line + 1, "\n")] = 0;
-	return (uint32_t)strtoul(strrchr(line, '\t') + 1, NULL, 10);
+	last = strrchr(line, '\t');
+	return last ? (uint32_t)strtoul(last + 1, NULL, 10) : 0;
+}
+
+static int open_process(pid_t pid)
+{
+	char path[PATH_BYTES];
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static bool is_owner(const struct hawk_owner *owner, pid_t pid)
+{
+	CLEANUP(close_fd) int directory = open_process(pid);
+
+	return directory >= 0 && start_ticks(directory) == owner->start_ticks &&
+	       namespace_of(directory) == owner->pid_namespace &&
+	       inner_pid(directory) == owner->pid;
 }
 
 /** Looks for a process of another namespace. */
@@ -96,12 +99,12 @@ static pid_t search(const struct hawk_owner *owner)
 	struct dirent *entry;
 	pid_t found = 0;
 
-	while (directory && !found && (entry = readdir(directory)))
-		if (isdigit((unsigned char)entry->d_name[0]) &&
-		    start_ticks(entry->d_name) == owner->start_ticks &&
-		    namespace_of(entry->d_name) == owner->pid_namespace &&
-		    inner_pid(entry->d_name) == owner->pid)
-			found = (pid_t)strtol(entry->d_name, NULL, 10);
+	while (directory && !found && (entry = readdir(directory))) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (pid > 0 && is_owner(owner, pid))
+			found = pid;
+	}
 	if (directory)
 		closedir(directory);
 	return found;
@@ -109,14 +112,14 @@ static pid_t search(const struct hawk_owner *owner)
 
 enum hawk_owner_state hawk_owner_find(const struct hawk_owner *owner, pid_t *pid, int *fd)
 {
-	uint64_t ours = namespace_of("self");
+	CLEANUP(close_fd) int self = open_process(getpid()), directory = -1;
+	uint64_t ours = namespace_of(self);
 	bool same = !owner->pid_namespace || owner->pid_namespace == ours;
-	char name[PATH_BYTES];
 
 	*pid = same ? (pid_t)owner->pid : search(owner);
 	*fd = *pid > 0 ? (int)syscall(SYS_PIDFD_OPEN, *pid, 0) : -1;
-	snprintf(name, sizeof(name), "%d", (int)*pid);
-	if (*fd >= 0 && start_ticks(name) == owner->start_ticks)
+	directory = *fd < 0 ? -1 : open_process(*pid);
+	if (directory >= 0 && start_ticks(directory) == owner->start_ticks)
 		return HAWK_OWNER_LIVES;
 	if (*fd >= 0)
 		close(*fd);

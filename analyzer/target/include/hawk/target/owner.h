@@ -4,8 +4,8 @@
  * The process that writes a table file, by what the tracer noted in it: PID, PID namespace and
  * start.
  */
-#ifndef HAWK_ANALYZER_CLI_COLLECT_OWNER_H
-#define HAWK_ANALYZER_CLI_COLLECT_OWNER_H
+#ifndef HAWK_ANALYZER_TARGET_OWNER_H
+#define HAWK_ANALYZER_TARGET_OWNER_H
 
 #include <stdbool.h>
 #include <stdint.h>
